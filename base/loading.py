@@ -1,8 +1,13 @@
-"""Loading on first use: modules that few programs need, and what a lower room asks of an upper one."""
+"""Loading on first use: modules that few programs need, and what a lower room asks of an upper one.
+
+Objects of modules that nobody may have loaded are known by name (`Loaded`).
+"""
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 T = TypeVar("T")
@@ -10,6 +15,24 @@ T = TypeVar("T")
 #: Import a module of this project by name, relative to a package. `tests/test_architecture.py` reads these
 #: names as it reads import statements: they lead to the same room or a lower floor.
 load_module: Final = import_module
+
+
+class LazyModule:
+    """A module that loads when something of it is first used. Beside it type checkers see an import:
+
+    if TYPE_CHECKING:
+        from . import compiling
+    else:
+        compiling = LazyModule(".compiling", __package__)
+    """
+
+    __slots__ = ("_name", "_package")
+
+    def __init__(self, name: str, package: str | None = None) -> None:
+        self._name, self._package = name, package
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name, self._package), name)
 
 
 class Provided(Generic[T]):
@@ -46,3 +69,51 @@ class Provided(Generic[T]):
             value: Any = import_module(self._module, self._package)
             self._found.append(value if self._attribute is None else getattr(value, self._attribute))
         return self._found[0]
+
+
+class Loaded:
+    """Objects of modules that may not be loaded, by their names: until they are, nobody has the objects.
+
+    >>> decimals = Loaded("decimal:Decimal", "decimal:Context")
+    >>> isinstance(1.0, decimals())
+    False
+    """
+
+    __slots__ = ("_names", "_objects", "_waiting")
+
+    def __init__(self, *names: str) -> None:
+        self._waiting = names
+        self._names: dict[Any, str] = {}
+        self._objects: tuple[Any, ...] = ()
+
+    def __call__(self) -> tuple[Any, ...]:
+        """The objects of those modules that are loaded by now."""
+        if self._waiting:
+            self._look()
+        return self._objects
+
+    def holds(self, value: object) -> bool:
+        """Whether `value` is one of the objects."""
+        return any(value is known for known in self())
+
+    def name_of(self, value: object) -> str | None:
+        """The name of `value`, which can be a key; None where it is none of these objects."""
+        if self._waiting:
+            self._look()
+        return self._names.get(value)
+
+    def _look(self) -> None:
+        waiting = []
+        for name in self._waiting:
+            module, _, attribute = name.partition(":")
+            if module in sys.modules:
+                try:
+                    value = attrgetter(attribute)(sys.modules[module])
+                except (KeyError, AttributeError):  # another thread runs the module
+                    waiting.append(name)
+                else:
+                    self._names[value] = name
+                    self._objects = (*self._objects, value)
+            else:
+                waiting.append(name)
+        self._waiting = tuple(waiting)

@@ -16,8 +16,8 @@ A table is one row, or with the word ``rows`` several, or with ``number`` one nu
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 _DTYPES: Final = ("f32", "f64")
@@ -27,7 +27,7 @@ Row = tuple[float, ...]
 class Tables:
     """The tables of a data file as attributes. The file is read when the first of them is asked for."""
 
-    def __init__(self, file: Path, on_interval: Callable[[float, float, Row], Any] | None = None) -> None:
+    def __init__(self, file: str, on_interval: Callable[[float, float, Row], Any] | None = None) -> None:
         """Tables in `file`; ``on_interval(low, high, row)`` makes those that say from where to where they
         serve."""
         self._file, self._on_interval = file, on_interval
@@ -40,11 +40,11 @@ class Tables:
         try:
             return vars(self)[name]
         except KeyError:
-            raise AttributeError(f"there is no table {name} in {self._file.name}") from None
+            raise AttributeError(f"there is no table {name} in {os.path.basename(self._file)}") from None
 
     def _read(self) -> dict[str, Any]:
         tables: dict[str, Any] = {}
-        for name, words, rows in blocks_of(self._file.read_text(encoding="ascii")):
+        for name, words, rows in blocks_of(self._text()):
             dtype = words[0] if words and words[0] in _DTYPES else ""
             value = self._value(words[1:] if dtype else words, rows)
             if dtype:
@@ -52,6 +52,10 @@ class Tables:
             else:
                 tables[name] = value
         return tables
+
+    def _text(self) -> str:
+        with open(self._file, encoding="ascii") as file:
+            return file.read()
 
     def _value(self, words: Sequence[str], rows: Sequence[Row]) -> Any:
         if words and words[0] == "from" and self._on_interval is not None:

@@ -8,8 +8,10 @@ See docs/decisions/0002-records.md.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FunctionType
 from typing import Any, Final, TypeVar, dataclass_transform, overload
 
 T = TypeVar("T")
@@ -56,41 +58,79 @@ def record(cls: type[T] | None = None, *, eq: bool = True, frozen: bool = True) 
 def _build(cls: type, *, eq: bool) -> type:
     names = tuple(inspect.get_annotations(cls))
     body = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
-    scope: dict[str, Any] = {"MISSING": _MISSING}
-    parameters, assignments = [], []
-    for name in names:
-        if name not in body:
-            parameters.append(name)
-            assignments.append(f"    self.{name} = {name}")
-            continue
-        default = body.pop(name)
-        fresh = isinstance(default, _Fresh)
-        scope[f"default_{name}"] = default.make if fresh else default
-        parameters.append(f"{name}=MISSING" if fresh else f"{name}=default_{name}")
-        value = f"default_{name}() if {name} is MISSING else {name}" if fresh else name
-        assignments.append(f"    self.{name} = {value}")
-    lines = [f"def __init__(self, {', '.join(parameters)}):", *(assignments or ["    pass"])]
+    defaults = {name: body.pop(name) for name in names if name in body}
+    if tuple(defaults) != names[len(names) - len(defaults) :]:
+        raise TypeError(f"{cls.__name__}: a field without a default follows one with a default")
+    made = {name: value.make for name, value in defaults.items() if isinstance(value, _Fresh)}
+    if made:
+        scope: dict[str, Any] = {"MISSING": _MISSING, **{f"make_{name}": make for name, make in made.items()}}
+        exec(_constructor(names, made), scope)
+        body["__init__"] = scope["__init__"]
+    else:
+        body["__init__"] = _method("__init__", _construction, names)
     if eq:
-        mine = "".join(f"self.{name}, " for name in names)
-        theirs = "".join(f"other.{name}, " for name in names)
-        lines += [
-            "def __eq__(self, other):",
-            "    if other.__class__ is not self.__class__:",
-            "        return NotImplemented",
-            f"    return ({mine}) == ({theirs})",
-            "def __hash__(self):",
-            f"    return hash(({mine}))",
-        ]
-    exec("\n".join(lines), scope)
-    for method in ("__init__", "__eq__", "__hash__"):
-        if method in scope:
-            body[method] = scope[method]
+        body["__eq__"] = _method("__eq__", _equality, names)
+        body["__hash__"] = _method("__hash__", _hash, names)
+    body["__init__"].__defaults__ = tuple([_MISSING if name in made else defaults[name] for name in defaults])
     body["__slots__"] = names
     body["__match_args__"] = names
     body.setdefault("__repr__", _repr)
     record: type = type(cls.__name__, cls.__bases__, body)
     record.__qualname__ = cls.__qualname__
     return record
+
+
+def _constructor(names: Sequence[str], made: Iterable[str] = ()) -> str:
+    """The source of ``__init__`` with parameters `names`; those `made` are made by functions where no value
+    is given."""
+    values = {name: f"make_{name}() if {name} is MISSING else {name}" for name in made}
+    assignments = [f"    self.{name} = {values.get(name, name)}" for name in names]
+    return "\n".join([f"def __init__(self, {', '.join(names)}):", *(assignments or ["    pass"])])
+
+
+def _construction(count: int) -> str:
+    return _constructor(_numbered(count))
+
+
+def _equality(count: int) -> str:
+    mine = "".join(f"self.{name}, " for name in _numbered(count))
+    theirs = "".join(f"other.{name}, " for name in _numbered(count))
+    lines = [
+        "def __eq__(self, other):",
+        "    if other.__class__ is not self.__class__:",
+        "        return NotImplemented",
+        f"    return ({mine}) == ({theirs})",
+    ]
+    return "\n".join(lines)
+
+
+def _hash(count: int) -> str:
+    return f"def __hash__(self): return hash(({''.join(f'self.{name}, ' for name in _numbered(count))}))"
+
+
+def _numbered(count: int) -> list[str]:
+    return [f"_{i}" for i in range(count)]
+
+
+@functools.cache
+def _code(name: str, source: Callable[[int], str], count: int) -> CodeType:
+    """The code of a method of records with `count` fields ``_0``, ``_1``, ... It is compiled once, and
+    renamed for each record: compiling takes most of the time that a record costs."""
+    scope: dict[str, Any] = {}
+    exec(source(count), scope)
+    code: CodeType = scope[name].__code__
+    return code
+
+
+def _method(name: str, source: Callable[[int], str], fields: Sequence[str]) -> FunctionType:
+    """A method of records with these `fields`."""
+    code = _code(name, source, len(fields))
+    renamed = dict(zip(_numbered(len(fields)), fields, strict=True))
+    code = code.replace(
+        co_names=tuple([renamed.get(name, name) for name in code.co_names]),
+        co_varnames=tuple([renamed.get(name, name) for name in code.co_varnames]),
+    )
+    return FunctionType(code, globals(), name)
 
 
 def _repr(self: Any) -> str:

@@ -239,29 +239,28 @@ SPECIAL_LOOP: Final = "tracejit_special_loop"
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
 MOST_ELEMENTS: Final = 4096
 
-#: The words of a table: whether it is in use, whether operands and result are Tensors or ndarrays, how many
-#: operands the op takes, the Python callables for what does not fit and for recording, and how many loops
-#: follow.
-EAGER_TABLE: Final = ("on", "tensors", "operands", "slow", "remember", "loops")
+#: The words of a table: whether operands and result are Tensors or ndarrays, how many operands the op takes,
+#: the Python callables for what does not fit and for recording, and how many loops follow.
+EAGER_TABLE: Final = ("tensors", "operands", "slow", "remember", "loops")
 #: The words of a loop: descriptor of the operands, the ufunc's function and its data, descriptor of the
 #: result, bytes of an operand's element and of the result's, how Python numbers become operands, and
 #: whether results can require gradients.
 EAGER_LOOP: Final = (
     "operand", "function", "data", "result", "operand_bytes", "result_bytes", "numbers", "gradients",
 )  # fmt: skip
-#: The words of the table of what calls a builtin function of NumPy's: whether it is in use, which argument is
-#: the first operand and how many there are (0: all that follow), what the second argument is (`SECOND`), the
-#: callables, what makes the step of a view, what makes the list of a tensor's views shorter, and whether
-#: a view may be written where its operand may.
+#: The words of the table of what calls a builtin function of NumPy's: which argument is the first operand and
+#: how many there are (0: all that follow), what the second argument is (`SECOND`), the callables, what makes
+#: the step of a view, what makes the list of a tensor's views shorter, and whether a view may be written
+#: where its operand may.
 CALL_TABLE: Final = (
-    "on", "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten", "writable",
+    "first", "operands", "second", "kernel", "slow", "remember", "step", "shorten", "writable",
 )  # fmt: skip
 SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5, "ints": 6}
 #: Number of arguments that a call has fewer of.
 MOST_ARGUMENTS: Final = 8
-#: The words of the table of what joins arrays: whether it is in use, whether the axis is a new one, the
-#: callables, and how many dtypes follow.
-JOIN_TABLE: Final = ("on", "stacking", "slow", "remember", "kinds")
+#: The words of the table of what joins arrays: whether the axis is a new one, the callables, and how many
+#: dtypes follow.
+JOIN_TABLE: Final = ("stacking", "slow", "remember", "kinds")
 #: The words of a dtype: its descriptor, the bytes of an element, and whether results can require gradients.
 JOIN_KIND: Final = ("descr", "bytes", "floating")
 #: Most arrays that are joined, and highest rank of the result.

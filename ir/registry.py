@@ -273,6 +273,8 @@ class Registry:
         #: The substitutes for an op's `eval` in eager mode, by op: pairs of that `eval` and its substitute.
         self._substitutes: dict[Op, tuple[Callable[..., Any], Callable[..., Any]]] = {}
         self._followers: dict[Op, list[Callable[[Callable[..., Any]], None]]] = {}
+        #: The `eval` of each of the package's own ops, which registrations at run time may replace.
+        self._meanings: dict[Op, Callable[..., Any]] = {}
         self._sealed = False
         #: Names of ops that were added, changed or removed since `seal`: source code does not tell what they
         #: mean.
@@ -288,8 +290,14 @@ class Registry:
         self._ops[op.name] = op
         if self._sealed:
             self.foreign.add(op.name)
+        else:
+            self._meanings[op] = op.eval
         self._connect(op)
         return op
+
+    def meaning(self, op: Op) -> Callable[..., Any]:
+        """The package's own `eval` of `op`, whatever it is now; of a user's op its present one."""
+        return self._meanings.get(op, op.eval)
 
     def remove(self, name: str) -> None:
         """Forget the op `name`."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from ..base.errors import CompileError
+from ..base.loading import LazyModule
 from ..base.machine import Machine, machine, use_machine
 from ..base.process.collector import collector_paused
 from ..base.process.locks import computed_once
@@ -29,6 +30,11 @@ from .tiers import BACKGROUND, saves_time, tiers_are_on
 if TYPE_CHECKING:
     from ..codegen.instrument.variants import Instrument
     from ..codegen.module.writer import Module
+    from ..ir import passes
+    from . import compiling
+else:
+    passes = LazyModule("..ir.passes", __package__)
+    compiling = LazyModule(".compiling", __package__)
 
 
 class Compilation:
@@ -57,26 +63,21 @@ class Compilation:
     @computed_once
     def optimized(self) -> Function:
         """The Function after the passes before fusion."""
-        from ..ir.passes import OPTIMIZE, run_passes  # not loaded for what is found on disk
-
         with use_machine(self.machine):
-            return run_passes(self.source, OPTIMIZE, failures=self.fallbacks)
+            return passes.run_passes(self.source, passes.OPTIMIZE, failures=self.fallbacks)
 
     @computed_once
     def fused(self) -> Function:
         """The Function after fusion, from which code is generated."""
-        from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
-
         with use_machine(self.machine):
-            return run_passes(self.optimized, PIPELINE[len(OPTIMIZE) :], failures=self.fallbacks)
+            following = passes.PIPELINE[len(passes.OPTIMIZE) :]
+            return passes.run_passes(self.optimized, following, failures=self.fallbacks)
 
     @computed_once
     def module(self) -> Module:
         """The LLVM text and its kernels; made anew where the machine code was found on disk."""
-        from .compiling import module_of
-
         with use_machine(self.machine):
-            module = module_of(self.fused, self.fallbacks, self.donated, self.instrument)
+            module = compiling.module_of(self.fused, self.fallbacks, self.donated, self.instrument)
         self._take(module)
         return module
 
@@ -124,8 +125,6 @@ class Compilation:
     def _compile(self) -> tuple[Code, Module | None, Tier]:
         """The code, its module unless it was there already, and its tier."""
         start = time.perf_counter()
-        from .compiling import machine_code
-
         BACKGROUND.calling()
         touch_ahead([value.type.nbytes for value in self.source.results])
         fused = self.fused
@@ -138,7 +137,7 @@ class Compilation:
         module, tier = self._module_to_compile()
         self._lap("generate", start)
         generating = self.milliseconds["generate"]
-        module, code, milliseconds = machine_code(
+        module, code, milliseconds = compiling.machine_code(
             module, self.donated, self.instrument, tier=tier, between=BACKGROUND.calling
         )
         self._take(module)
@@ -164,9 +163,7 @@ class Compilation:
         instrument = self.instrument
         if not tiers_are_on() or not (instrument is None or instrument.tiered):
             return self.module, OPTIMIZED
-        from .compiling import module_of
-
-        module = module_of(
+        module = compiling.module_of(
             self.fused, self.fallbacks, self.donated, instrument, parameters=BASELINE.parameters
         )
         self._take(module)
@@ -206,17 +203,15 @@ class Upgrade:
         """Compile the optimized tier: its code, and notes of recoveries. The code is None where a kernel has
         become a host call, since it cannot replace the baseline code then. Stops where `is_wanted` returns
         False."""
-        from .compiling import machine_code, module_of
-
         notes: list[str] = []
         with use_machine(self.machine), no_progress():  # in a thread of its own
-            module = self.module or module_of(self.fused, notes, self.donated, self.instrument)
+            module = self.module or compiling.module_of(self.fused, notes, self.donated, self.instrument)
             if module.errors != self.baseline.errors[: len(module.errors)]:  # calls may still get those
                 errors = self.baseline.errors
-                module = module_of(self.fused, notes, self.donated, self.instrument, errors=errors)
+                module = compiling.module_of(self.fused, notes, self.donated, self.instrument, errors=errors)
             if module.recovery is not None:
                 module.recovery.notes = notes
-            _, code, _ = machine_code(
+            _, code, _ = compiling.machine_code(
                 module,
                 self.donated,
                 self.instrument,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
+from ..base.loading import LazyModule
 from ..base.machine import use_machine
 from ..base.process.finalization import finalize
 from ..base.process.locks import ForkLock
@@ -43,9 +44,14 @@ from .threads import POOL
 from .tiers import BACKGROUND
 
 if TYPE_CHECKING:
+    from ..codegen.instrument import access_checks
     from ..codegen.instrument.variants import Instrument
+    from ..codegen.module import step_copies
     from ..codegen.module.step_copies import StepCopy
     from ..codegen.module.writer import Module
+else:
+    access_checks = LazyModule("..codegen.instrument.access_checks", __package__)
+    step_copies = LazyModule("..codegen.module.step_copies", __package__)
 
 
 Array = np.ndarray[Any, Any]
@@ -89,9 +95,7 @@ class Executable:
         if OBSERVER.compiling is not None and instrument is None:
             OBSERVER.compiling(function)
         if instrument is None and os.environ.get("TRACEJIT_CHECK") == "1":
-            from ..codegen.instrument.access_checks import AccessChecks
-
-            instrument = AccessChecks(tiered=True)
+            instrument = access_checks.AccessChecks(tiered=True)
         self.begun = time.monotonic_ns()
         self.source, self.flush_denormals = function, flush_denormals
         self._compilation = Compilation(function, instrument, donated)
@@ -162,10 +166,8 @@ class Executable:
         for, which would have to be made again where the machine code was found on disk."""
         if not any(instruction.op.kind.traits.control for instruction in self.fused.body):
             return []
-        from ..codegen.module.step_copies import step_copies
-
         plan = self.module.plan  # that of what the code was generated from
-        return list(dict.fromkeys(step_copies(self.fused, plan)))
+        return list(dict.fromkeys(step_copies.step_copies(self.fused, plan)))
 
     @property
     def key(self) -> str | None:

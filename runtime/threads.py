@@ -11,7 +11,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from ..base.errors import TracejitError
@@ -33,7 +32,8 @@ def available_cores() -> int:
 def _cgroup_quota() -> int | None:
     """Whole cores of the cgroup v2 quota, None where there is none."""
     try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
     except (OSError, ValueError):
         return None
     return None if quota == "max" else max(1, -(-int(quota) // int(period)))

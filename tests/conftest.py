@@ -6,7 +6,7 @@ run, and a tenth of them has the code that users run. The sources choose that te
 (0 to 9, or ``all``).
 
 Half of the tests of a large family rest where all tests are run and no paths are named (`rotation.rests`).
-The sources choose that half, too.
+The sources choose that half, too, and what holds a changed source (`mirror.touched`) is not in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from .emission import CODE, OBJECTS
-from .rotation import CHOICE, KEY, RESTING, TENTH, rests
+from .mirror import SINCE, changed, touched
+from .rotation import CHOICE, KEY, RESTING, TENTH, TOUCHED, rests
 
 # read by tracejit.ir.passes.run_passes at each call, and inherited by the processes that tests start
 os.environ.setdefault("TRACEJIT_VERIFY", "1")
@@ -96,7 +97,9 @@ def _freeze() -> None:
 
 def pytest_report_header() -> str:
     """Print the choice of tests that have the code that users run, and of those that are run at all."""
-    return f"{CHOICE}={KEY} repeats this run's choice of tests that rest and of optimized ones"
+    chosen = f"{CHOICE}={KEY} repeats this run's choice of tests that rest and of optimized ones"
+    places = os.environ.get(TOUCHED, "").split(os.pathsep)
+    return f"{chosen}; none rests of {len(places)} files and folders that hold the change ({SINCE})"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -104,6 +107,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[OBJECTS] = tempfile.mkdtemp(prefix="tracejit-test-objects-")
         if config.args_source is not pytest.Config.ArgsSource.ARGS:  # all tests are asked for
             os.environ.setdefault(RESTING, "1")
+        if os.environ.get(RESTING) == "1" and TOUCHED not in os.environ:
+            os.environ[TOUCHED] = os.pathsep.join(sorted(touched(changed())))
     config.addinivalue_line("markers", "slow: takes minutes; run with `pytest -m slow`")
 
 

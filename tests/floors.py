@@ -8,6 +8,7 @@ longer is its room.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -18,11 +19,12 @@ FLOORS = (
     # what programs mean
     "ir.dtypes", "ir.types", "ir.kinds", "ir.registry", "ir.graph", "ir.access", "ir.builder", "ir.dataflow",
     "ir.callbacks", "ir.failures", "ir.transforms", "ir.special", "ir.interpreter", "ir.verifier",
-    "ir.content", "ir.text", "ir.ops", "ir.passes", "ir.ops.__main__", "ir",
+    "ir.content", "ir.text", "ir.ops", "ir.capabilities", "ir.analysis", "ir.grouping", "ir.passes",
+    "ir.ops.__main__", "ir",
     # machine code
     "codegen", "codegen.tiers", "codegen.interface", "codegen.llvm", "codegen.maths", "codegen.lowering",
-    "codegen.plan", "codegen.nest", "codegen.kernels", "codegen.native", "codegen.instrument",
-    "codegen.control", "codegen.module", "codegen.export",
+    "codegen.plan", "codegen.loops", "codegen.nest", "codegen.kernels", "codegen.native",
+    "codegen.instrument", "codegen.control", "codegen.module", "codegen.export",
     # how it runs
     "runtime", "runtime.cache", "runtime.tiers", "runtime.loading", "runtime.compiling", "runtime.bypass",
     "runtime.interrupts", "runtime.threads", "runtime.native", "runtime.repeats", "runtime.compilation",
@@ -46,8 +48,12 @@ EXCEPTIONS = {
     ("jitted.function", "tools"): "the type of a method's result, for editors",
     ("tracejit", "providers"): "names what upper rooms provide, once everything is there",
 }
-#: The functions that take names of this project's modules: `load_module` and `Provided.provide`.
-LOADERS = ("load_module", "_load_module", "provide")
+#: Rooms that no module of a folder imports, though they stand below it: (folder, room).
+UNRELATED = (("codegen", "ir.passes"),)
+#: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
+MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
+#: Functions and classes that take names of modules: `load_module`, `LazyModule` and `Provided.provide`.
+LOADERS = ("load_module", "_load_module", "LazyModule", "provide")
 #: Files that load by name what is not of this project: the user's modules, and optional libraries.
 LOADS_OTHERS = (
     "base.lapack.library", "dask.blocks", "tools.cli.loading", "tools.porting.names", "tools.repro.server",
@@ -102,6 +108,13 @@ def _names(call: ast.Call) -> Iterator[str]:
         yield str(argument.values[0].value)
 
 
+def loaded_by_name(text: str) -> Iterator[tuple[int, str]]:
+    """The lines and names of modules that calls of loaders name in full."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in LOADERS:
+            yield from ((node.lineno, name) for name in _names(node) if not name.startswith("."))
+
+
 def tables(text: str, module: str) -> Iterator[Arrow]:
     """Names of modules in a table from which `load_module` takes them: texts that begin with dots."""
     tree = ast.parse(text)
@@ -137,6 +150,31 @@ def upward(text: str, module: str, is_package: bool = False) -> list[str]:
         if (module.partition(".")[2] or "tracejit", room) not in EXCEPTIONS:
             wrong.append(f"{module}:{arrow.line} ({own}) imports {arrow.target} ({room}) {arrow.kind}")
     return wrong
+
+
+def unrelated(text: str, module: str, is_package: bool = False) -> list[str]:
+    """Imports of a file that lead to a room of which its folder knows nothing."""
+    folder = module.split(".")[1:2]
+    return [
+        f"{module}:{arrow.line} imports {arrow.target} {arrow.kind}"
+        for arrow in [*arrows(text, module, is_package), *tables(text, module)]
+        if any(folder == [own] and room_of(arrow.target) == room for own, room in UNRELATED)
+    ]
+
+
+def names_of_machines(text: str) -> set[str]:
+    """The names in a file that speak of registers and lanes."""
+    names = {
+        getattr(node, field, None)
+        for node in ast.walk(ast.parse(text))
+        for field in ("id", "attr", "name", "arg", "asname", "module")
+    }
+    return {name for name in names if isinstance(name, str) and not MACHINE_WORDS.isdisjoint(words(name))}
+
+
+def words(name: str) -> list[str]:
+    """The lower-case words of a name."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|\.", "_", name).lower().strip("_").split("_")
 
 
 def loads_by_itself(text: str, module: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The share of the long families of tests that a run takes. It follows from the sources, so that every run of
-one commit has the same tests, on any date and machine, and other commits have other shares.
+one commit has the same tests, on any date and machine, and other commits have other shares. What holds a
+changed source never rests.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ TENTH = KEY if KEY == "all" else KEY[-1]
 SEED = int(os.environ.get("TRACEJIT_FUZZ_SEED") or 1)
 #: Variable that is 1 where half of the tests below `TURNS` rest, other ones with other sources.
 RESTING = "TRACEJIT_TEST_TURNS"
+#: Variable with the files and folders below `tests` that a change touches, in all processes of the run.
+TOUCHED = "TRACEJIT_TEST_TOUCHED"
 #: Tests of values, many of each function: what one of them misses, others of its family see.
 TURNS = (
     "codegen/kernels/", "codegen/nest/", "ir/special/", "ir/test_complex_ops.py", "ir/test_gradients.py",
@@ -51,9 +54,18 @@ def share_of(items: Sequence[T], parts: int) -> Sequence[T]:
     return items if TENTH == "all" else items[int(TENTH) % parts :: parts]
 
 
+def is_touched(path: str) -> bool:
+    """Whether a test file holds what has changed."""
+    return any(
+        path == place or path.startswith(f"{place}/")
+        for place in os.environ.get(TOUCHED, "").split(os.pathsep)
+        if place
+    )
+
+
 def rests(path: str, name: str) -> bool:
     """Whether the test `name` of the file `path` rests in this run."""
-    if KEY == "all" or os.environ.get(RESTING) != "1" or not path.startswith(TURNS):
+    if KEY == "all" or os.environ.get(RESTING) != "1" or not path.startswith(TURNS) or is_touched(path):
         return False
     return zlib.crc32(f"{path}::{name} {KEY}".encode()) % 2 == 0
 
@@ -63,7 +75,8 @@ def one_in(parts: int) -> Callable[[Any], Any]:
 
     def decorated(test: Any) -> Any:
         part = zlib.crc32(f"{test.__module__}.{test.__name__}".encode()) % parts
-        rests = part not in share_of(range(parts), parts)
+        path = f"{test.__module__.removeprefix('tests.').replace('.', '/')}.py"
+        rests = part not in share_of(range(parts), parts) and not is_touched(path)
         return pytest.mark.skipif(rests, reason=f"one in {parts} of such tests runs ({CHOICE})")(test)
 
     return decorated

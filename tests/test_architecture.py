@@ -13,7 +13,19 @@ from pathlib import Path
 import pytest
 
 import tracejit as tj
-from tests.floors import EXCEPTIONS, FLOORS, LOADS_OTHERS, arrows, loads_by_itself, room_of, upward
+from tests.floors import (
+    EXCEPTIONS,
+    FLOORS,
+    LOADS_OTHERS,
+    arrows,
+    loaded_by_name,
+    loads_by_itself,
+    names_of_machines,
+    room_of,
+    unrelated,
+    upward,
+    words,
+)
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("base", "ir", "codegen", "runtime", "tracejit")  # lower to higher
@@ -33,33 +45,8 @@ MAX_INHERITANCE = 3
 #: Names that users and the field give to two classes: PyTorch's ``autograd.Function`` beside the IR's, an
 #: instruction of Python's bytecode, a kernel that a user registers.
 DOUBLED = {"Function", "Instruction", "Kernel"}
-#: (file, what it imports inside a function): why.
-LAZY = {
-    ("codegen/llvm/loading.py", "llvmlite.binding"): "LLVM loads at the first compile, not at import",
-    ("runtime/cache/code.py", "text.parser"): "costs import time; for host calls in code found on disk",
-    (
-        "runtime/executable.py",
-        "codegen.instrument.access_checks",
-    ): "a process that finds its code on disk compiles nothing",
-    ("runtime/compilation.py", "compiling"): "the same",
-    ("runtime/compilation.py", "ir.passes"): "the same",
-    ("tracejit/transforms/vmap.py", "cleanup"): "passes load where they run",
-    ("tracejit/jitted/call_traces.py", "multiply_adds"): "the same",
-    ("runtime/native/single_gemm.py", "codegen.module.single_gemm"): "the same",
-    ("runtime/native/single_gemm.py", "codegen.llvm.target"): "the same",
-    ("runtime/cache/keys.py", "codegen.llvm.target"): "the same",
-    ("runtime/loading/objects.py", "codegen.llvm.compiler"): "the same",
-    ("runtime/loading/objects.py", "support"): "the same",
-    ("tracejit/jitted/function.py", "lowered"): "for those who look inside",
-    ("tracejit/autograd/graph.py", "tempfile"): "costs import time; needed only by save_on_disk",
-    ("runtime/executable.py", "codegen.module.step_copies"): "for those who look inside",
-    (
-        "tracejit/jitted/lowered.py",
-        "codegen.llvm.targets",
-    ): "costs import time; for those who look at other machines",
-    ("tracejit/jitted/lowered.py", "text.differences"): "costs import time; for those who compare stages",
-    ("tracejit/pytree.py", "dataclasses"): "costs import time; needed only where the user has dataclasses",
-}
+#: Names of nodes that two forms have: loops and LLVM's operations, or loops and analyses of the IR.
+DOUBLED |= {"Affine", "Call", "Carry", "Compute", "Constant", "Fence", "Fold", "Load", "Store", "While"}
 #: Folders whose modules are commands, which may import what they run when they run it.
 COMMANDS = ("tracejit/tools/cli", "tracejit/tools/demo")
 
@@ -115,6 +102,12 @@ def imports(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, str], ...]:
     """The imports of a file, and the modules that they take."""
     taken = [node for node, _ in statements(parsed(path)) if isinstance(node, (ast.Import, ast.ImportFrom))]
     return tuple((statement, name) for statement in taken for name in imported(path, statement))
+
+
+def taken(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines and names of modules that a file imports, or loads by their full names."""
+    yield from ((node.lineno, name) for node, name in imports(path))
+    yield from loaded_by_name(path.read_text())
 
 
 def layer_of(module: str) -> str | None:
@@ -175,6 +168,7 @@ def test_modules_are_loaded_by_name_in_one_place() -> None:
         'from .base.loading import load_module\nload_module(".jitted.jit", __package__)',
         'PLACE.provide(".jitted.jit", __package__)',
         'TABLE = {"x": "..jitted.jit"}\nload_module(TABLE["x"], __package__)',
+        'JIT = LazyModule(".jitted.jit", __package__)',
         "import tracejit.jitted.jit",
         "from tracejit.jitted import jit",
     ],
@@ -200,47 +194,108 @@ def test_loading_by_name_elsewhere_is_seen(text: str) -> None:
     assert not loads_by_itself('importlib.import_module("tqdm.auto")', "tracejit.tape.nodes")
 
 
+def test_codegen_knows_no_passes() -> None:
+    """Analyses that passes and codegen share are in `ir/analysis`."""
+    wrong = [
+        problem
+        for path in sources()
+        for problem in unrelated(path.read_text(), module_name(path), path.stem == "__init__")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_ir_knows_no_machine() -> None:
+    """Passes ask for capabilities of code generation (`ir/capabilities.py`), in words of programs."""
+    files = [path for path in sources() if path.relative_to(ROOT).parts[0] == "ir"]
+    wrong = [
+        f"{name_of(path)}: {name}"
+        for path in files
+        for name in [*names_of_machines(path.read_text()), *{path.stem, path.parent.name}]
+        if names_of_machines(name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from ...ir.passes.cleanup import dce",
+        "from ...ir import passes",
+        "def f():\n    from tracejit.ir.passes import PIPELINE",
+        "if TYPE_CHECKING:\n    import tracejit.ir.passes.cleanup",
+        'load_module("...ir.passes.cleanup", __package__)',
+    ],
+)
+def test_an_import_of_passes_in_codegen_is_seen(text: str) -> None:
+    assert unrelated(text, "tracejit.codegen.nest.schedule")
+    assert not unrelated(text, "tracejit.runtime.native.schedule")
+    assert not unrelated(text.replace("passes", "analysis"), "tracejit.codegen.nest.schedule")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from .register_state import f",
+        "MAX_LANES = 4",
+        "def fits(): return shape.lanes",
+        "def f(lane_count): pass",
+        "class RegisterState: pass",
+        "import tracejit.ir.lanes.affine",
+    ],
+)
+def test_a_name_of_the_machine_is_seen(text: str) -> None:
+    assert names_of_machines(text)
+    assert not names_of_machines("planes = registry.registered(MAX_PLANES)")
+
+
 @pytest.mark.parametrize("layer", LAYERS)
 def test_dependencies_are_numpy_and_llvmlite(layer: str) -> None:
     wrong = []
     for path in sources():
         if path.relative_to(ROOT).parts[0] != layer:
             continue
-        for node, name in imports(path):
+        for line, name in taken(path):
             top = name.split(".")[0]
             if top not in sys.stdlib_module_names and top != "tracejit" and top not in OUTSIDE[layer]:
-                wrong.append(f"{name_of(path)}:{node.lineno} imports {name}")
+                wrong.append(f"{name_of(path)}:{line} imports {name}")
     assert not wrong, "\n".join(wrong)
 
 
 def test_llvmlite_is_imported_in_one_place() -> None:
-    users = {name_of(path) for path in sources() for _, name in imports(path) if name.startswith("llvmlite")}
+    users = {name_of(path) for path in sources() for _, name in taken(path) if name.startswith("llvmlite")}
     assert users == {"codegen/llvm/loading.py"}
 
 
-@cache
-def inner_imports(path: Path) -> frozenset[tuple[int, str]]:
-    """Imports inside functions, of modules or names."""
-    lines = {
-        node.lineno
-        for node, inside in statements(parsed(path))
-        if inside and isinstance(node, (ast.Import, ast.ImportFrom))
-    }
-    return frozenset((node.lineno, name) for node, name in imports(path) if node.lineno in lines)
+def inner_imports(tree: ast.Module) -> Iterator[int]:
+    """The lines of imports inside functions."""
+    for node, inside in statements(tree):
+        if inside and isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node.lineno
 
 
 def test_imports_stand_at_the_top() -> None:
-    wrong, used = set(), set()
-    for path in sources():
-        for line, name in inner_imports(path):
-            if name_of(path).startswith(COMMANDS):
-                continue
-            allowed = [key for key in LAZY if key[0] == name_of(path) and name.endswith(key[1])]
-            used.update(allowed)
-            if not allowed:
-                wrong.add(f"{name_of(path)}:{line} imports {name} inside a function")
-    assert not wrong, "\n".join(sorted(wrong))
-    assert used == set(LAZY), f"no longer needed: {set(LAZY) - used}"
+    """Modules that few programs need load by `base.loading`."""
+    wrong = [
+        f"{name_of(path)}:{line}"
+        for path in sources()
+        for line in inner_imports(parsed(path))
+        if not name_of(path).startswith(COMMANDS)
+    ]
+    assert not wrong, "imported inside functions: " + ", ".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n    import json",
+        "class A:\n    def f(self):\n        if self:\n            from . import b",
+    ],
+)
+def test_an_import_inside_a_function_is_seen(text: str) -> None:
+    assert list(inner_imports(ast.parse(text)))
+    assert not list(
+        inner_imports(ast.parse("if TYPE_CHECKING:\n    import json\nelse:\n    from . import b"))
+    )
 
 
 def test_folders_are_small() -> None:
@@ -316,11 +371,6 @@ def test_a_class_name_has_one_meaning() -> None:
         homes.setdefault(name, []).append(name_of(path))
     doubled = {name: paths for name, paths in homes.items() if len(paths) > 1 and name not in DOUBLED}
     assert not doubled, doubled
-
-
-def words(name: str) -> list[str]:
-    """The lower-case words of a module's or class's name."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().strip("_").split("_")
 
 
 def test_names_keep_to_the_glossary() -> None:

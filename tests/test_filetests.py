@@ -1,4 +1,5 @@
 """Textual cases for the parser, the verifier, passes, gradients and lowering: tests/filetests/*/*.tir.
+Those about kernels in the loop form, *.loops, are run by `loop_cases`.
 
 A case opens with ``; test: MODE``. Its ``; check:`` lines must be found in the output in that order, each
 within one line (runs of spaces count as one); ``; check-not:`` texts must not be found at all; ``; error:``
@@ -10,7 +11,8 @@ the check and error lines of every case from what comes out: read the diff. Furt
     ; input: JSON       for run: the value of the next parameter
 
 ``; test: opt PASS,PASS`` runs passes by name; ``run`` runs the interpreter and native code, which must agree,
-and prints what the interpreter gives; ``fmt`` prints the text as the formatter lays it out.
+and prints what the interpreter gives; ``fmt`` prints the text as the formatter lays it out. What ``kernel``
+does: `loop_cases`.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ import pytest
 from tracejit.base.errors import TracejitError
 from tracejit.codegen.llvm.target import Target
 from tracejit.codegen.llvm.targets import named_target
+from tracejit.codegen.loops.passes import PASSES as LOOP_PASSES
+from tracejit.codegen.loops.passes import parse_schedule
 from tracejit.ir.dtypes import is_differentiable
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
@@ -49,8 +53,10 @@ from tracejit.runtime.executable import Executable
 from tracejit.tools.cli.commands.opt import parse_passes
 from tracejit.tools.cli.commands.run import difference
 
+from .loop_cases import kernel_output
+
 DIRECTORY = Path(__file__).parent / "filetests"
-CASES = sorted(DIRECTORY.rglob("*.tir"))
+CASES = sorted([*DIRECTORY.rglob("*.tir"), *DIRECTORY.rglob("*.loops")])
 #: Loop nests depend on the width of vectors; text cases are for one machine.
 TARGET = Target("x86_64-unknown-linux-gnu", "", "+avx512f,+avx512bw,+avx512vl", 512)
 _DIRECTIVE = re.compile(r"^\s*; (test|check|check-not|error|target|filter|input):(.*)$")
@@ -113,6 +119,8 @@ def output_of(mode: str, text: str) -> str:
     text = "\n".join(line for line in text.splitlines() if not _EXPECTATION.match(line)).rstrip() + "\n"
     if mode == "fmt":
         return format_text(text)
+    if mode.startswith("kernel "):
+        return kernel_output(mode[7:], text, [value for kind, value in pairs if kind == "input"])
     function = parse_function(text)
     if mode != "parse":
         verify(function)
@@ -199,11 +207,19 @@ def test_case(path: Path) -> None:
         assert kind != "check-not" or value not in squeezed(output), f"found: {value}\n{output}"
 
 
+def _last_steps(heads: list[str]) -> list[str]:
+    """The pass of the last step of each schedule among `heads`."""
+    steps = [parse_schedule(head[7:])[-1:] for head in heads if head.startswith("kernel ") and "(" in head]
+    return [name for ((name, _),) in steps]
+
+
 def test_there_are_cases_of_every_mode_and_ten_of_each_pass() -> None:
     heads = [value for path in CASES for kind, value in directives(path.read_text()) if kind == "test"]
     assert {head.split()[0] for head in heads} >= {*MODES, *OTHER_MODES}
     counts = Counter(head.removeprefix("opt ") for head in heads)
     few = {name: counts[name] for name in PASSES if counts[name] < MIN_CASES}
+    steps = Counter(_last_steps(heads))
+    few |= {name: steps[name] for name in LOOP_PASSES if steps[name] < MIN_CASES}
     assert not few, f"fewer than {MIN_CASES} cases: {few}"
 
 

@@ -35,6 +35,17 @@ def test_none_rests_where_all_or_paths_are_asked_for(monkeypatch: pytest.MonkeyP
     assert not _resting("740000", monkeypatch)
 
 
+def test_what_holds_a_change_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(rotation.RESTING, "1")
+    monkeypatch.delenv(rotation.TOUCHED, raising=False)
+    assert _resting("740000", monkeypatch)
+    for place in (PATH, "tracejit/linalg"):
+        monkeypatch.setenv(rotation.TOUCHED, os.pathsep.join(["codegen/nest", place]))
+        assert not _resting("740000", monkeypatch)
+    monkeypatch.setenv(rotation.TOUCHED, "tracejit/lin")
+    assert _resting("740000", monkeypatch)
+
+
 def test_the_number_follows_from_names_and_contents_of_sources(tmp_path: Path) -> None:
     (tmp_path / "ir" / "ops").mkdir(parents=True)
     (tmp_path / "ir" / "ops" / "sums.py").write_text("SUM = 1\n")

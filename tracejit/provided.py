@@ -1,51 +1,156 @@
-"""Functions and modules that lower rooms ask of upper ones. `tracejit/providers.py` names where they are."""
+"""Functions that lower rooms ask of upper ones. `tracejit/providers.py` names where they are.
+
+A protocol lists the functions of a module that are asked for; tensors are `Any` here, below their room.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final, Protocol, TypeAlias
 
 from .base.loading import Provided
 
+Function: TypeAlias = Callable[..., Any]
+Arguments: TypeAlias = tuple[Any, ...]
+
+
+class MaskedCalls(Protocol):
+    """Calls of functions with what traced masks select."""
+
+    def call_of_selections(
+        self, name: str, function: Function, args: Arguments, options: Mapping[str, Any], /
+    ) -> Callable[[], Any] | None: ...
+    def element(self, x: Any, key: Any, /) -> Any: ...
+
+
+class NumpySignatures(Protocol):
+    """Arguments by the names of NumPy's parameters."""
+
+    def as_numpy_call(
+        self, name: str, function: Function, args: Arguments, options: dict[str, Any], /
+    ) -> Callable[[], Any] | None: ...
+
+
+class NumpyOptions(Protocol):
+    """Options that NumPy's functions share: ``out=``, ``where=``, ``dtype=``."""
+
+    def call_elementwise(
+        self, function: Function, inputs: Arguments, out: Any, where: Any, dtype: Any, casting: Any, /
+    ) -> Any: ...
+    def call_with_options(
+        self, function: Function, ufunc: Any, inputs: Arguments, options: dict[str, Any], /
+    ) -> Any: ...
+    def write_out(self, name: str, out: Any, value: Any, /) -> Any: ...
+
+
+class UfuncMethods(Protocol):
+    """Methods of NumPy's ufuncs: ``reduce``, ``accumulate``, ``at``."""
+
+    def run_method(self, method: str, name: str, inputs: Arguments, options: dict[str, Any], /) -> Any: ...
+
+
+class NanAware(Protocol):
+    """Reductions that leave out elements, and their options."""
+
+    def reduce_with_options(
+        self, name: str, x: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any, /
+    ) -> Any: ...
+    def variance_of_selected(
+        self, x: Any, axis: Any, ddof: Any, keepdims: bool, where: Any, mean: Any, /
+    ) -> Any: ...
+
+
+class MaskedSelection(Protocol):
+    """Elements that a traced mask selects; plans are those of keys."""
+
+    def places(self, x: Any, /) -> tuple[Any, ...]: ...
+    def selected(self, x: Any, plan: Any, /) -> Any: ...
+    def written_through(self, view: Any, plan: Any, value: Any, mode: str, name: str, /) -> Any: ...
+
+
+class Sized(Protocol):
+    """Results whose size is given, where it would follow from values."""
+
+    def nonzero(self, name: str, x: Any, size: Any, fill_value: Any, /) -> tuple[Any, ...]: ...
+    def repeat(self, x: Any, repeats: Any, axis: int, total: Any, /) -> Any: ...
+    def unique(
+        self, name: str, x: Any, axis: int | None, size: Any, fill_value: Any, /, *, equal_nan: bool
+    ) -> tuple[Any, ...]: ...
+
+
+class ElementOrder(Protocol):
+    """Elements in the order in which they lie in memory."""
+
+    def reshape_in_order(self, x: Any, shape: Any, order: Any, copy: bool | None, /) -> Any: ...
+
+
+class LiveGraphPictures(Protocol):
+    """Pictures of live graphs."""
+
+    def live_dot(self, *roots: Any) -> str: ...
+    def live_svg(self, *roots: Any, path: str | os.PathLike[str] | None, legend: bool) -> str: ...
+
+
+class Reports(Protocol):
+    """Notebooks' views of explanations, stages and profiles."""
+
+    def explanation_html(self, explanation: Any, /) -> str: ...
+    def lowered_html(self, lowered: Any, /) -> str: ...
+    def profile_html(self, profile: Any, /) -> str: ...
+
+
+class Dumping(Protocol):
+    """Files of what is compiled, where the environment asks for them."""
+
+    def dump_by_environment(self) -> None: ...
+
+
+class Exporting(Protocol):
+    """Methods of jitted functions that write them for programs in C."""
+
+    def export(
+        self,
+        function: Any,
+        path: str | os.PathLike[str],
+        specs: Sequence[Any],
+        grad: bool | int | Sequence[int],
+        jacobian: bool | int | Sequence[int],
+        hvp: bool | int | Sequence[int],
+        casadi: int | None,
+        target: str | Sequence[str],
+        kind: str,
+        /,
+    ) -> Any: ...
+    def function_pointer(self, function: Any, specs: Sequence[Any], signature: str | None, /) -> Any: ...
+
+
 #: The public namespace: `tracejit` itself.
-NAMESPACE: Final = Provided[Any]("the public namespace")
+NAMESPACE: Final = Provided[ModuleType]("the public namespace")
 #: `handed_on`, which replaces a function of math or SciPy by the one here.
 HANDED_ON: Final = Provided[Callable[[Any], Any]]("replacements for functions of math and SciPy")
-#: The module that calls functions with what traced masks select.
-MASKED_CALLS: Final = Provided[Any]("calls with selections")
-#: The module that reads arguments by the names of NumPy's parameters.
-NUMPY_SIGNATURES: Final = Provided[Any]("NumPy's signatures")
-#: The module of options that NumPy's functions share: ``out=``, ``where=``, ``dtype=``.
-NUMPY_OPTIONS: Final = Provided[Any]("NumPy's options")
-#: Methods of NumPy's ufuncs: ``reduce``, ``accumulate``, ``at``.
-UFUNC_METHODS: Final = Provided[Any]("methods of ufuncs")
-#: Reductions that leave out NaN, and their options.
-NAN_AWARE: Final = Provided[Any]("reductions without NaN")
-#: Elements that a traced mask selects.
-MASKED_SELECTION: Final = Provided[Any]("selections by traced masks")
-#: Results whose size is given, where it would follow from values.
-SIZED: Final = Provided[Any]("results of a given size")
-#: Elements in the order in which they lie in memory.
-ELEMENT_ORDER: Final = Provided[Any]("orders of elements")
-#: The module that looks for NaN and infinity in programs as they run.
-NONFINITE: Final = Provided[Any]("checks for NaN")
+MASKED_CALLS: Final = Provided[MaskedCalls]("calls with selections")
+NUMPY_SIGNATURES: Final = Provided[NumpySignatures]("NumPy's signatures")
+NUMPY_OPTIONS: Final = Provided[NumpyOptions]("NumPy's options")
+UFUNC_METHODS: Final = Provided[UfuncMethods]("methods of ufuncs")
+NAN_AWARE: Final = Provided[NanAware]("reductions without NaN")
+MASKED_SELECTION: Final = Provided[MaskedSelection]("selections by traced masks")
+SIZED: Final = Provided[Sized]("results of a given size")
+ELEMENT_ORDER: Final = Provided[ElementOrder]("orders of elements")
+#: Begins and ends the search for NaN and infinity in programs as they run.
+LOOK_FOR_ANOMALIES: Final = Provided[Callable[[bool], None]]("checks for NaN")
 #: The error for a NumPy function without a counterpart.
 MISSING: Final = Provided[Callable[[str, str], Exception]]("errors about missing names")
 #: `graph_of`, which makes the live graph of a tensor.
 LIVE_GRAPH: Final = Provided[Callable[[Any], Any]]("live graphs")
-#: The module of pictures of graphs.
-PICTURE: Final = Provided[Any]("pictures")
+PICTURE: Final = Provided[LiveGraphPictures]("pictures")
 #: Notebooks' view of a tensor.
 TENSOR_HTML: Final = Provided[Callable[[Any], str]]("notebooks' view of tensors")
-#: The module of notebooks' views of explanations, stages and profiles.
-REPORTS: Final = Provided[Any]("notebooks' views of reports")
+REPORTS: Final = Provided[Reports]("notebooks' views of reports")
 #: The viewer's `view`.
 VIEW: Final = Provided[Callable[..., Any]]("the viewer")
 #: `carried`, which makes a function that pickles take along with its machine code.
-CARRIED: Final = Provided[Callable[..., Any]]("functions with their machine code")
-#: The module that writes modules to files when the environment asks for it.
-DUMPING: Final = Provided[Any]("dumps by environment variable")
-#: The modules that write functions for programs in C.
-EXPORTING: Final = Provided[Any]("object files")
-EXPORTED_PROGRAMS: Final = Provided[Any]("exported programs")
-POINTING: Final = Provided[Any]("function pointers")
+CARRIED: Final = Provided[Callable[[Any, Arguments], Any]]("functions with their machine code")
+DUMPING: Final = Provided[Dumping]("dumps by environment variable")
+EXPORTING: Final = Provided[Exporting]("object files and function pointers")

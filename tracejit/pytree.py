@@ -13,12 +13,18 @@ import reprlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from .base.errors import ArgumentError, NestingError, ShapeError, TracejitError
+from .base.loading import LazyModule
 from .base.records import record
+
+if TYPE_CHECKING:
+    import dataclasses
+else:
+    dataclasses = LazyModule("dataclasses")
 
 
 class _Star:
@@ -279,9 +285,7 @@ class _Constant:
 def _field_names(cls: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The fields of a dataclass or an attrs class that hold trees, and the static ones."""
     if hasattr(cls, "__dataclass_fields__"):
-        from dataclasses import fields  # loaded already by whoever defined `cls`
-
-        all_fields: Sequence[Any] = fields(cls)
+        all_fields: Sequence[Any] = dataclasses.fields(cls)
     else:
         all_fields = cls.__attrs_attrs__
     constant = tuple([field.name for field in all_fields if field.metadata.get("static")])

@@ -13,11 +13,11 @@ import numpy as np
 from ...base.loading import load_module
 from ...base.records import record
 from ...ir.access import element_strides, view_access
+from ...ir.analysis.index_ranges import UNKNOWN, Interval
+from ...ir.analysis.loop_arrays import MAX_ELEMENTS
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.ops.indexing import SCATTER_FOLDS
-from ...ir.passes.array_loops.index_ranges import UNKNOWN, Interval
-from ...ir.passes.loops.register_state import MAX_ELEMENTS
 from ...ir.registry import Kind
 from ...ir.types import contiguous_strides
 from ..kernels.indexing.slices import Slices, index_messages, slices_of

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Instruction, Value
-from ...ir.passes.loops.register_state import lane_cycles
 from ...ir.registry import Kind
 from ..kernels.linalg.groups import BatchPart, GroupKernel
 from ..kernels.linalg.lowering import message
@@ -19,6 +18,7 @@ from ..kernels.linalg.scratch_matrix import Storage
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code
 from ..llvm.target import Target
+from ..lowering.element_code import lane_cycles
 from ..lowering.kernel import Kernel, empty_kernel
 from ..lowering.lowering import LoweringContext
 from .elements import Elements, ElementWriter

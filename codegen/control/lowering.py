@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from ...base.loading import load_module
 from ...ir.graph import Instruction
-from ...ir.passes.loops.register_state import is_scalar_map, lane_cycles
 from ...ir.registry import Kind
+from ..lowering.element_code import is_scalar_map, lane_cycles
 from ..lowering.kernel import Kernel
 from ..lowering.lowering import Lowering, LoweringContext
 from .register_loops import register_kernel

@@ -11,23 +11,18 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from ...ir.analysis.affine import Counter, counted_by
+from ...ir.analysis.index_ranges import index_ranges
+from ...ir.analysis.linear_indices import linear_indices
+from ...ir.analysis.loop_arrays import MAX_ELEMENTS, written_arrays
 from ...ir.dtypes import BOOL, INT64, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.array_loops.affine import Counter, counted_by
-from ...ir.passes.array_loops.index_ranges import index_ranges
-from ...ir.passes.array_loops.linear_indices import linear_indices
-from ...ir.passes.loops.register_state import (
-    MAX_ELEMENTS,
-    Work,
-    cycles_of_step,
-    operations,
-    written_arrays,
-)
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.copies import copy_unless_empty
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
+from ..lowering.element_code import Work, cycles_of_step, operations
 from ..lowering.exits import poll, polled_loop, steps_between_polls
 from ..lowering.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..lowering.lowering import LoweringContext

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ...ir.analysis.affine import AffineValues
+from ...ir.analysis.index_ranges import UNKNOWN, index_ranges
+from ...ir.analysis.loop_arrays import is_array
 from ...ir.dataflow import increment
 from ...ir.dtypes import BOOL, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.array_loops.affine import AffineValues
-from ...ir.passes.array_loops.index_ranges import UNKNOWN, index_ranges
-from ...ir.passes.loops.register_state import cycles_of_step, is_array, is_scalar_map, operations
 from ...ir.registry import Kind
 from ..interface import INTERRUPTED
 from ..kernels.indexing.slices import Slices, index_messages, slices_of
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import FunctionCode
 from ..llvm.target import Target
+from ..lowering.element_code import cycles_of_step, is_scalar_map, operations
 from ..lowering.exits import poll, poll_or_return, polled_loop, steps_between_polls
 from ..lowering.kernel import LIGHT_SLOWDOWN, SLOWDOWN, Kernel, signature
 from ..lowering.lowering import LoweringContext

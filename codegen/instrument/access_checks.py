@@ -35,7 +35,9 @@ from ..llvm.operations import (
 )
 from ..llvm.registers import MEMORY_BYTES, Reg, constant, llvm_type, pointer
 from ..llvm.stack import ScratchSlot
+from ..loops.verifier import verify_kernel
 from ..lowering.kernel import Kernel
+from ..nest.maps import ScheduledLoops
 from .check_functions import TRASH, TRASH_BYTES, check_functions
 from .variants import Instrument, ModuleContext
 from .verifier import verify_code
@@ -65,6 +67,8 @@ class AccessChecks(Instrument):
 
     def kernel(self, instruction: Instruction, kernel: Kernel, extents: Sequence[int]) -> None:
         """Verify the kernel, then rewrite its accesses."""
+        if isinstance(kernel.described, ScheduledLoops):
+            verify_kernel(kernel.described.loops)
         verify_code(kernel.code)  # not its buffers: what leaves them is reported where it happens
         parameters = _parameters(instruction, extents)
         tables = {

@@ -6,6 +6,8 @@ import ctypes
 import functools
 from typing import Any, Final
 
+from ...base.loading import load_module
+
 #: CPUs, as LLVM calls them, whose microcode keeps code with a jump across a boundary of 32 bytes, or at one,
 #: out of the cache of decoded instructions (Intel's erratum SKX102): tight loops then take up to 1.3 times as
 #: long.
@@ -15,7 +17,7 @@ _JUMPS_STAY_IN_BLOCKS: Final = ("skylake", "skylake-avx512", "cascadelake")
 @functools.lru_cache(maxsize=1)
 def llvm_binding() -> Any:
     """``llvmlite.binding`` with the native target initialised."""
-    import llvmlite.binding as binding
+    binding = load_module("llvmlite.binding")
 
     binding.ffi.OutputString.close = _close_once
     binding.initialize_native_target()
@@ -30,7 +32,7 @@ def llvm_binding() -> Any:
 def _close_once(message: Any) -> None:
     """`close` of llvmlite's strings. Its own frees a string a second time in ``__del__`` where the handler of
     a signal raises right after the first."""
-    import llvmlite.binding as binding  # not `llvm_binding`, which reads such strings itself
+    binding = load_module("llvmlite.binding")  # not `llvm_binding`, which reads such strings itself
 
     pointer, message._ptr = message._ptr, None
     if pointer is not None and message._owned:

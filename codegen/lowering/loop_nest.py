@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ...base.records import field, record
+from ...ir.analysis.moments import Moment
 from ...ir.graph import Instruction, Value
-from ...ir.passes.algebra.moments import Moment
 from ...ir.registry import Kind
 
 #: The cost of what is done at an element up to which LLVM takes no longer for four copies than for a loop.

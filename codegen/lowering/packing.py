@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+from ...ir.analysis.loop_arrays import is_array, written_versions
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.register_state import is_array, written_versions
-from ...ir.registry import Kind
+from ...ir.registry import Attrs, Kind, Op
 from ..llvm.emitter import Reg
 from ..llvm.function import Code
 from ..llvm.target import Target
@@ -104,7 +104,11 @@ def _needs(function: Function) -> dict[Instruction, list[Value]]:
 
 
 def _expensive(instruction: Instruction) -> bool:
-    return instruction.op.kind is Kind.ELEMENTWISE and instruction.op.cost >= PACKED_COST
+    return _is_expensive(instruction.op)
+
+
+def _is_expensive(op: Op) -> bool:
+    return op.kind is Kind.ELEMENTWISE and op.cost >= PACKED_COST
 
 
 class OpWriter:
@@ -128,20 +132,26 @@ class OpWriter:
 
     def emitted(self, instruction: Instruction, operands: Sequence[Reg]) -> Reg:
         """The op's code, or a call of it where there is much of it already."""
-        emit = instruction.op.emit
+        alone = instruction.results[0] in self.folded_alone
+        return self.emitted_op(instruction.op, instruction.attrs, operands, alone=alone)
+
+    def emitted_op(self, op: Op, attrs: Attrs, operands: Sequence[Reg], *, alone: bool = False) -> Reg:
+        """The code of `op`, or a call of it where there is much of it already. Its result is read by one fold
+        `alone`, or rounded as it is."""
+        emit = op.emit
         assert emit is not None
         shape: _Shape = ()
-        if _expensive(instruction):
-            shape = (instruction.op.name, repr(tuple(instruction.attrs.items())), *[x.type for x in operands])
+        if _is_expensive(op):
+            shape = (op.name, repr(tuple(attrs.items())), *[x.type for x in operands])
             self.uses[shape] += 1
         if not shape or self.uses[shape] <= self.inlined:
-            written: Reg = emit(self.w, *operands, **instruction.attrs)
-            return written if instruction.results[0] in self.folded_alone else self.w.rounded(written)
+            written: Reg = emit(self.w, *operands, **attrs)
+            return written if alone else self.w.rounded(written)
         if shape not in self.outlined:
-            name = f"{self.name}_{instruction.op.name}{len(self.outlined)}"
+            name = f"{self.name}_{op.name}{len(self.outlined)}"
             w = MathsWriter(self.w.declarations)
             params = [Reg(f"%x{i}", x.dtype, x.lanes) for i, x in enumerate(operands)]
-            result: Reg = emit(w, *params, **instruction.attrs)
+            result: Reg = emit(w, *params, **attrs)
             w.ret(result)
             signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
             self.functions.append(w.function(signature, "nounwind"))

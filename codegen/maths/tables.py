@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Final, TypeAlias
 
 from ...base.number_tables import Tables
@@ -10,10 +10,10 @@ from ...base.number_tables import Tables
 #: Rows of numbers by dtype.
 Table: TypeAlias = dict[str, tuple[float, ...]]
 
-_DATA: Final = Path(__file__).parent / "data"
+_DATA: Final = os.path.join(os.path.dirname(__file__), "data")
 
-elementary: Final = Tables(_DATA / "elementary.txt")
-logarithms: Final = Tables(_DATA / "logarithms.txt")
-piecewise: Final = Tables(_DATA / "piecewise.txt")
-powers: Final = Tables(_DATA / "powers.txt")
-scaled_erfc: Final = Tables(_DATA / "scaled_erfc.txt")
+elementary: Final = Tables(os.path.join(_DATA, "elementary.txt"))
+logarithms: Final = Tables(os.path.join(_DATA, "logarithms.txt"))
+piecewise: Final = Tables(os.path.join(_DATA, "piecewise.txt"))
+powers: Final = Tables(os.path.join(_DATA, "powers.txt"))
+scaled_erfc: Final = Tables(os.path.join(_DATA, "scaled_erfc.txt"))

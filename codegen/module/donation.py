@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ...ir.analysis.loop_arrays import written_arrays
 from ...ir.graph import Function, Instruction, Value
-from ...ir.passes.loops.register_state import operations, written_arrays
 from ...ir.registry import Kind
+from ..lowering.element_code import operations
 from ..plan.buffers import IN_PLACE, BufferPlace, BufferPlan, reads
 
 

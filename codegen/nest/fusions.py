@@ -9,10 +9,12 @@ from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
-from ..lowering.kernel import Kernel
+from ..loops.emit import emit_kernel
+from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
+from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
@@ -20,8 +22,8 @@ from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
+from .transposed_reads import tiles_of
 from .writing.nest_writer import NestWriter
-from .writing.transposed_reads import TileWriter, tiles_of
 
 
 class Fusions:
@@ -116,9 +118,13 @@ class Fusions:
                 shortened=shortened,
             )  # fmt: skip
         tiles = tiles_of(nest)
-        if tiles is not None:
-            code, tasks = TileWriter(nest, tiles, declarations, past_cache).write(buffers), tiles.tasks(nest)
-            return Kernel(name, code, f"{nest}\n{tiles}", tasks, nest.cycles, nest=nest, shortened=shortened)
+        if is_map(nest):
+            sizes = [value.type.size for value in (*region.params, *region.results)]
+            tasks = 0 if 0 in nest.sizes else task_count(nest) if tiles is None else tiles.tasks(nest)
+            loops = map_kernel(nest, sizes, self.target, tiles, past_cache, tasks=tasks)
+            code = emit_kernel(loops, declarations, signature(name, buffers))
+            described = ScheduledLoops(nest, loops)
+            return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 from ..llvm.emitter import Reg, constant
-from ..llvm.loops import Bound, FunctionWriter
+from ..llvm.loops import Bound
+from ..loops.guards import guarded_load, within
 from ..lowering.loop_nest import Memory, Nest, NestConstant, Window
-from ..maths.support import any_lane
 from .writing.element import NestContext, Places
 
 #: Nests with more members than this are not written twice.
@@ -143,27 +143,14 @@ def read_window(
         return writer.read(leaf.inside, places, copy, mask, row_level=row_level)
     for index, count in checks:
         at = writer.read(index, places, copy, mask, row_level=row_level)
-        within = w.lt(w.bitcast(at, "u64"), count)  # what is negative is large
-        inside = within if inside is None else w.and_(inside, within)
+        inside = within(w, at, count, inside)
     assert inside is not None, "a window has checks"
     if isinstance(leaf.inside, NestConstant):
         return w.select(inside, constant(leaf.inside.value, leaf.dtype, inside.lanes), 0)
     place, dim = places[leaf.inside], writer.nest.vector_dim
     assert isinstance(place, str)
     stride = 0 if dim is None or inside.lanes == 1 else leaf.inside.strides[dim]
-    if stride == 0:  # one element for all lanes
-        element = w.load(_where_any(w, inside, place, leaf.inside), leaf.dtype)
-        return w.select(inside, w.splat(element, inside.lanes), 0)
     start = w.offset(place, leaf.dtype, copy * inside.lanes * stride)
-    if any(dim is not None and index.strides[dim] == 0 for index, _ in checks):
-        # lines outside: masked loads of what is not mapped take some hundred cycles each
-        start = _where_any(w, inside, start, leaf.inside)
-    return w.gather(start, leaf.dtype, stride, inside.lanes, inside)
-
-
-def _where_any(w: FunctionWriter, inside: Reg, place: str, memory: Memory) -> str:
-    """`place` where any lane is inside, else the buffer's first element, which exists and is not used."""
-    some = inside
-    if inside.lanes > 1:
-        some = any_lane(w, inside)
-    return w.choose(some, place, f"%b{memory.buffer}")
+    by_line = any(dim is not None and index.strides[dim] == 0 for index, _ in checks)
+    buffer = f"%b{leaf.inside.buffer}"
+    return guarded_load(w, inside, start, leaf.dtype, stride, buffer, by_line=by_line)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...base.errors import CompileError
 from ...ir.failures import failure_text, not_ours, warn_of_failure
 from ...ir.graph import Function, Instruction
-from ...ir.passes.recovery import interpreted, is_interpreted, without, without_fusions
+from ...ir.grouping.recovery import interpreted, is_interpreted, without, without_fusions
 from ...ir.registry import Kind
 
 if TYPE_CHECKING:

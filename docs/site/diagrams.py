@@ -105,7 +105,7 @@ def life_of_a_loop() -> Picture:
             "kind ? number of steps known? | ir/passes/array_loops/counted_loops.py",
             "scan ! scan",
             "while ! while",
-            "small ? is its state small? | ir/passes/loops/register_state.py",
+            "small ? is its state small? | codegen/lowering/element_code.py",
             "fuse ! its step is fused into nests | ir/passes/fusion/fuse.py",
             "writer ? first writer that takes it | codegen/control/lowering.py",
             "straight = straight-line code",

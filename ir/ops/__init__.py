@@ -24,10 +24,11 @@ from . import (
     vector_norms,
 )
 from .control_flow import definitions
-from .ordering import compaction, counting, search, sorting
+from .ordering import arg_reductions, compaction, counting, search, sorting
 from .signal import convolution, fourier
 
 __all__ = [
+    "arg_reductions",
     "arithmetic",
     "callbacks",
     "compaction",

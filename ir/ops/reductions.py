@@ -1,4 +1,4 @@
-"""Reductions over `axes`, and index reductions.
+"""Reductions over `axes`.
 
 The IR removes the reduced axes; ``keepdims`` and dtype rules (sums of small integers in int64) belong to
 the functions users call. A maximum or minimum shared by several elements shares its cotangent equally.
@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import DTypeError, ShapeError
-from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, INT64, accumulated_in, is_inexact
+from ..dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, accumulated_in, is_inexact
 from ..registry import NONDIFF, Attrs, Builtin, Kind, Nondiff, Op, Reduction
-from ..transforms.batching import batch_axes
-from ..types import TensorType, normalize_axes, normalize_axis, remove_axes
+from ..types import TensorType, normalize_axes, remove_axes
 from .define import define, in_float32
 
 _AXES = {"axes": (tuple,)}
@@ -236,38 +235,3 @@ MEAN = define(
     infer=_mean_infer, eval=_mean_eval, vjp={"x": _mean_rule}, decompose=_mean_by_sum,
     builtin=_reducing("mean", _means),
 )  # fmt: skip
-
-
-def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Callable[..., Any]) -> Op:
-    def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
-        operand, axis = types[0], normalize_axis(name, attrs["axis"], types[0].ndim)
-        if operand.shape[axis] == 0:
-            raise ShapeError(f"{name}: axis {axis} of {operand.shape} is empty, so there is no index to give")
-        return (TensorType(INT64, remove_axes(operand.shape, (axis,))),)
-
-    return define(
-        name, Kind.ARG_REDUCTION, "x", infer=infer, eval=lambda x, axis: kernel(x, axis=axis),
-        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better, batch=batch_axes,
-        builtin=Builtin(getattr(np.ndarray, name), ("axis",), second="axis"),
-    )  # fmt: skip
-
-
-def _arg_better(is_not: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Whether candidate `x` beats `best`: ``is_not(b, x, best)`` does not hold, and `best` is no NaN.
-
-    Comparisons with NaN do not hold, so the first NaN beats all numbers. With `numbers`, there is none.
-    """
-
-    def emit(b: Any, x: Any, best: Any, numbers: bool = False) -> Any:
-        wins = b.not_(is_not(b, x, best))
-        return b.and_(wins, b.eq(best, best)) if x.is_float and not numbers else wins
-
-    return emit
-
-
-ARGMAX = _arg_reduction(
-    "argmax", np.argmax, "the index of the first maximum or NaN", _arg_better(lambda b, x, y: b.le(x, y))
-)
-ARGMIN = _arg_reduction(
-    "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.ge(x, y))
-)

@@ -12,8 +12,10 @@ from typing import Final, TypeAlias
 
 from ...base.process.progress import with_progress
 from ...base.records import record
+from ..capabilities import by_element
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
+from ..grouping.recovery import fuse_nothing, interpreted
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.exponential_sums import split_exponential_sums
@@ -38,13 +40,11 @@ from .loops.deferred_products import defer_products
 from .loops.loop_invariant_motion import hoist_invariants
 from .loops.loop_merging import merge_scans, merge_whiles
 from .loops.matrix_maps import map_matrices
-from .loops.register_state import is_small
 from .loops.rerolling import reroll_loops
 from .loops.rotated_products import rotate_products
 from .loops.stacked_results import reuse_stacks
 from .loops.unchanged_carries import free_unchanged_carries
 from .loops.unread_writes import drop_unread_writes
-from .recovery import fuse_nothing, interpreted
 
 
 @record
@@ -79,20 +79,22 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("licm", hoist_invariants),  # loop-invariant code motion
     Pass("defer-products", defer_products),  # one matrix product after a loop that adds up many
     Pass("dce", dce),  # what the rewrites left behind
-    Pass("map-matrices", map_matrices, is_small),  # one map over a batch of small matrices
-    Pass("place-updates", place_updates, is_small),  # writes to few elements, so that they work in place
-    Pass("delay-repeats", delay_repeats, is_small),  # arithmetic on repeated values in front of the repeats
-    Pass("move-pads", move_pads, is_small),  # padding outside of arithmetic, so that both are one nest
-    Pass("split-narrow-axes", split_narrow_axes, is_small),  # few columns one by one, lanes along rows
-    Pass("split-exponential-sums", split_exponential_sums, is_small),  # long softmax by parts of a cache
-    Pass("fuse-gemv-pairs", fuse_gemv_pairs, is_small),  # A x and A^T y in one pass over A
+    Pass("map-matrices", map_matrices, by_element),  # one map over a batch of small matrices
+    Pass("place-updates", place_updates, by_element),  # writes to few elements, so that they work in place
+    Pass("delay-repeats", delay_repeats, by_element),  # arithmetic on repeated values in front of the repeats
+    Pass("move-pads", move_pads, by_element),  # padding outside of arithmetic, so that both are one nest
+    Pass("split-narrow-axes", split_narrow_axes, by_element),  # few columns one by one, lanes along rows
+    Pass("split-exponential-sums", split_exponential_sums, by_element),  # long softmax by parts of a cache
+    Pass("fuse-gemv-pairs", fuse_gemv_pairs, by_element),  # A x and A^T y in one pass over A
     Pass("shorten-carry-chains", shorten_carry_chains),  # what waits for the last step enters last
-    Pass("multiply-adds", multiply_adds, is_small),  # fma for a product that one sum reads
-    Pass("rematerialize", rematerialize, is_small),  # large values computed again from small ones
-    Pass("read-joins", read_joins, is_small),  # concatenations read where their parts lie
-    Pass("drop-fills", drop_fills, is_small),  # memory as it is, where a loop writes all of it
-    Pass("fuse", fuse, is_small, otherwise=fuse_nothing),  # groups that become one loop nest each
-    Pass("tile-transforms", tile_transforms, is_small),  # transforms with the maps around them, line by line
+    Pass("multiply-adds", multiply_adds, by_element),  # fma for a product that one sum reads
+    Pass("rematerialize", rematerialize, by_element),  # large values computed again from small ones
+    Pass("read-joins", read_joins, by_element),  # concatenations read where their parts lie
+    Pass("drop-fills", drop_fills, by_element),  # memory as it is, where a loop writes all of it
+    Pass("fuse", fuse, by_element, otherwise=fuse_nothing),  # groups that become one loop nest each
+    Pass(
+        "tile-transforms", tile_transforms, by_element
+    ),  # transforms with the maps around them, line by line
 )
 
 #: The passes before fusion: what ``--stage optimized`` shows.

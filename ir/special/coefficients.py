@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Final
 
 from ...base.number_tables import Tables
 from .polynomials import Polynomial
 
-_DATA: Final = Path(__file__).parent / "data"
+_DATA: Final = os.path.join(os.path.dirname(__file__), "data")
 
-bessel: Final = Tables(_DATA / "bessel.txt", Polynomial)
-gamma: Final = Tables(_DATA / "gamma.txt", Polynomial)
-hypergeometric: Final = Tables(_DATA / "hypergeometric.txt", Polynomial)
-integral: Final = Tables(_DATA / "integral.txt", Polynomial)
+bessel: Final = Tables(os.path.join(_DATA, "bessel.txt"), Polynomial)
+gamma: Final = Tables(os.path.join(_DATA, "gamma.txt"), Polynomial)
+hypergeometric: Final = Tables(os.path.join(_DATA, "hypergeometric.txt"), Polynomial)
+integral: Final = Tables(os.path.join(_DATA, "integral.txt"), Polynomial)

@@ -83,6 +83,11 @@ def _log_gamma_positive(m: Evaluator, x: Any) -> Any:
     return m.choose((x,), (x < 1.5, low), (x < 8.0, middle), high)
 
 
+def _pole_end(m: Evaluator) -> float:
+    """The end of the numbers whose gamma is their inverse to a rounding. Its square is a normal number."""
+    return 1e-9 if m.is_single else 1e-17
+
+
 def log_gamma(m: Evaluator, x: Any) -> Any:
     """log |gamma x|."""
 
@@ -91,7 +96,7 @@ def log_gamma(m: Evaluator, x: Any) -> Any:
         s = -x
         sine = m.abs(sin_pi(m, s)) * s
         result = math.log(math.pi) - m.log(sine) - _log_gamma_positive(m, s)
-        result = m.where(s < 1e-20, -m.log(s), m.where(s < math.inf, result, -math.inf))
+        result = m.where(s < _pole_end(m), -m.log(s), m.where(s < math.inf, result, -math.inf))
         pole = m.eq(m.floor(s), s) & (s < math.inf)
         return m.where(pole, math.inf, result)
 
@@ -131,7 +136,9 @@ def _gamma(m: Evaluator, x: Any) -> Any:
         result = math.pi / (x * -sin_pi(m, x)) / first / second
         result = m.where(m.eq(m.floor(x), x), math.nan, result)
         tiny = m.copysign(0.0, sin_pi(m, x * 0.5) * -1.0)
-        return m.where(x > -1e-20, 1.0 / x, m.where((x < -end - 10.0) & (m.floor(x) < x), tiny, result))
+        return m.where(
+            x > -_pole_end(m), 1.0 / x, m.where((x < -end - 10.0) & (m.floor(x) < x), tiny, result)
+        )
 
     return m.choose(
         (x, first, second, positive), (x > 0.0, lambda x, first, second, positive: positive),

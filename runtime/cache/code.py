@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...base.errors import TracejitError
+from ...base.loading import LazyModule
 from ...base.records import field, record
 from ...ir.graph import Function, Instruction, Value
 from .store import CACHE
+
+if TYPE_CHECKING:
+    from ...ir.text import parser
+else:
+    parser = LazyModule("...ir.text.parser", __package__)
 
 
 @record
@@ -75,9 +81,7 @@ def instruction_text(instruction: Instruction) -> str:
 
 def read_instruction(text: str) -> Instruction:
     """The instruction in the result of `instruction_text`."""
-    from ...ir.text.parser import parse_function
-
-    (instruction,) = parse_function(text).body
+    (instruction,) = parser.parse_function(text).body
     return instruction
 
 

@@ -14,14 +14,19 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...base.loading import LazyModule
 from ...ir.content import content
 from ...ir.graph import Function, Instruction
 from .store import blake2b
+
+if TYPE_CHECKING:
+    from ...codegen.llvm import target
+else:
+    target = LazyModule("...codegen.llvm.target", __package__)
 
 #: Endings of the names of files that machine code depends on: code, and tables of numbers.
 _SOURCES: Final = (".py", ".txt")
@@ -41,7 +46,7 @@ def key_of(*parts: str) -> str:
 def environment() -> str:
     """A digest of everything that all machine code of this process depends on."""
     return key_of(
-        *_sources(Path(__file__).parents[2]),
+        *_sources(os.path.dirname(os.path.dirname(os.path.dirname(__file__)))),
         *_llvm(),
         np.__version__,
         sys.platform,
@@ -83,13 +88,13 @@ class _Installed:
         return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def _sources(root: Path) -> Iterator[str]:
+def _sources(root: str | os.PathLike[str]) -> Iterator[str]:
     """Names and identities of the sources that make code."""
     installed = _Installed(str(root))
     for folder in ("base", "ir", "codegen", "runtime"):
-        stack = [os.path.realpath(root / folder)]
+        stack = [os.path.realpath(os.path.join(root, folder))]
         while stack:
-            for entry in sorted(os.scandir(stack.pop()), key=lambda entry: entry.name):
+            for entry in sorted(os.scandir(stack.pop()), key=_name):
                 if entry.is_dir():
                     stack.append(entry.path)
                 elif entry.name.endswith(_SOURCES):
@@ -99,14 +104,23 @@ def _sources(root: Path) -> Iterator[str]:
 def _llvm() -> Iterator[str]:
     """llvmlite's version, and which library it has; LLVM itself is not loaded for that."""
     spec = importlib.util.find_spec("llvmlite")
-    root = Path(spec.origin or "").parent if spec is not None else Path()
-    version = root / "_version.py"
     if spec is None:
         return
-    yield version.read_text() if version.exists() else ""
-    installed = _Installed(str(root))
-    for library in sorted(Path(os.path.realpath(root), "binding").glob("*llvmlite.*")):
-        yield f"{library.name} {installed.identity(str(library), library.stat())}"
+    root = os.path.dirname(spec.origin or "")
+    version = os.path.join(root, "_version.py")
+    if os.path.exists(version):
+        with open(version, encoding="utf-8") as file:
+            yield file.read()
+    else:
+        yield ""
+    installed = _Installed(root)
+    for library in sorted(os.scandir(os.path.join(os.path.realpath(root), "binding")), key=_name):
+        if "llvmlite." in library.name:
+            yield f"{library.name} {installed.identity(library.path, library.stat())}"
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
 
 
 def _cpu() -> str:
@@ -116,9 +130,7 @@ def _cpu() -> str:
         with open("/proc/cpuinfo") as file:
             text = file.read(8192).split("\n\n")[0]
     except OSError:
-        from ...codegen.llvm.target import host
-
-        return repr(host())
+        return repr(target.host())
     fields = [line for line in text.splitlines() if line.split(":")[0].strip() in _CPU_FIELDS]
     return "\n".join(fields) + changed
 

@@ -23,7 +23,6 @@ import struct
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from ...base.records import record
@@ -83,14 +82,14 @@ class DiskCache:
 
     def __init__(self) -> None:
         self._checked: tuple[str, str] | None = None
-        self._folder: tuple[tuple[str, ...], Path] | None = None
+        self._folder: tuple[tuple[str, ...], str] | None = None
         self._stores = 0
         self._warned = ""
         #: Reason why the last entry was not kept, empty if it was.
         self.failure = ""
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> str:
         """The folder of the entries, which belongs to this user alone."""
         asked = tuple([os.environ.get(name, "") for name in _FOLDER_VARIABLES])
         if self._folder is None or self._folder[0] != asked:
@@ -122,7 +121,7 @@ class DiskCache:
         """The reason why the cache is not used, empty if it is."""
         if self.switched_off:
             return "switched off by TRACEJIT_CACHE=0"
-        folder = str(self.folder)
+        folder = self.folder
         if self._checked is None or self._checked[0] != folder:
             self._checked = folder, self._usable(folder)
         return self._checked[1]
@@ -206,14 +205,14 @@ class DiskCache:
         """Write an entry beside its place and rename it. Raises OSError, and leaves nothing then."""
         folder = self.folder
         # random: a folder may be shared by machines, whose process numbers are the same
-        temporary = folder / f"{key[:16]}.{os.urandom(8).hex()}{_TEMPORARY}"
+        temporary = os.path.join(folder, f"{key[:16]}.{os.urandom(8).hex()}{_TEMPORARY}")
         handle = os.open(temporary, _WRITE, 0o600)
         try:
             with os.fdopen(handle, "wb", buffering=0) as file:
                 rest = memoryview(data)
                 while rest:
                     rest = rest[file.write(rest) :]
-            os.replace(temporary, folder / (key + _SUFFIX))
+            os.replace(temporary, os.path.join(folder, key + _SUFFIX))
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
@@ -261,16 +260,16 @@ class DiskCache:
         """Report the state of the cache on disk, and whether this process uses it."""
         problem = self.problem
         sizes = [size for _, size, path in self._files() if path.endswith(_SUFFIX)]
-        return CacheInfo(str(self.folder), not problem, problem, len(sizes), sum(sizes), self.limit)
+        return CacheInfo(self.folder, not problem, problem, len(sizes), sum(sizes), self.limit)
 
 
-def _folder_for(chosen: str, base: str, *_: str) -> Path:
+def _folder_for(chosen: str, base: str, *_: str) -> str:
     """The folder where these settings are in force."""
     if chosen:
-        return Path(chosen)
+        return chosen
     if not os.path.isabs(base):  # as the XDG base directory specification has it
         base = os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "tracejit"
+    return os.path.join(base, "tracejit")
 
 
 def _others_may_change(status: os.stat_result) -> bool:

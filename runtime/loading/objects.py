@@ -6,8 +6,9 @@ import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ...base.loading import LazyModule
 from ...base.machine import Machine, machine, use_machine
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
@@ -16,6 +17,13 @@ from ..cache.store import CACHE
 from ..tiers import BACKGROUND, tiers_are_on
 from .loader import load
 from .relocations import Unlinkable
+
+if TYPE_CHECKING:
+    from ...codegen.llvm import compiler
+    from . import support
+else:
+    compiler = LazyModule("...codegen.llvm.compiler", __package__)
+    support = LazyModule(".support", __package__)
 
 #: Keys of the parts that this process has.
 _SUPPORT: Final[dict[str, None]] = {}
@@ -38,9 +46,7 @@ def link(image: bytes, exports: Sequence[str], imports: Mapping[str, int]) -> Li
             raise Unlinkable("LLVM is asked for")
         library = load(image, exports, imports)
     except Unlinkable:
-        from ...codegen.llvm.compiler import link_object
-
-        library = link_object(image, exports, imports)
+        library = compiler.link_object(image, exports, imports)
     library.milliseconds["link"] = (time.perf_counter() - start) * 1e3
     return library
 
@@ -99,9 +105,7 @@ def _made(
     key: str, name: str, arguments: tuple[Any, ...], tier: Tier = OPTIMIZED
 ) -> tuple[bytes, dict[str, float]]:
     """A part compiled now, and milliseconds by phase; kept on disk where it is optimized."""
-    from .support import support_object
-
-    image, milliseconds = support_object(name, tier, *arguments)
+    image, milliseconds = support.support_object(name, tier, *arguments)
     if tier is OPTIMIZED:
         CACHE.store(key, image)
     return image, milliseconds

@@ -101,11 +101,6 @@ _INTEGERS: Final = (BY_NAME["i64"], BY_NAME["i32"], BOOL)
 _TRUTHS: Final = (np.logical_and, np.logical_or, np.logical_xor)
 
 
-#: The first word of all tables.
-_ON: Final = EAGER_TABLE.index("on")
-assert CALL_TABLE.index("on") == JOIN_TABLE.index("on") == _ON
-
-
 class _Table(bytes):
     """The address of an op's table. It keeps the table alive, and the objects that the table refers to."""
 
@@ -152,7 +147,7 @@ class NativeOps:
         step: Callable[..., Any] | None = None,
         shorten: Callable[[list[Any]], None] | None = None,
         writable: bool = False,
-    ) -> NativeOp:
+    ) -> Callable[..., Any]:
         """A function that calls `kernel` with the arrays of its arguments from `first` on, as many as
         `operands` says (0: all), which are Tensors or Python numbers, and with the others as they are, and
         gives what that returns as a Tensor.
@@ -165,7 +160,7 @@ class NativeOps:
         `second` says what the second argument must be: see `codegen.native.eager.calls`.
         """
         words = {
-            "on": 0, "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
+            "first": first, "operands": operands, "second": SECOND[second], "kernel": id(kernel),
             "slow": id(slow), "remember": 0 if remember is None else id(remember),
             "step": 0 if step is None else id(step), "shorten": 0 if shorten is None else id(shorten),
             "writable": int(writable),
@@ -176,7 +171,7 @@ class NativeOps:
 
     def make_join(
         self, slow: Callable[..., Any], remember: Callable[..., Any], *, stacking: bool
-    ) -> NativeOp:
+    ) -> Callable[..., Any]:
         """A function ``(arrays, axis)`` that joins the Tensors of a list or a tuple along an axis, a new one
         where that is `stacking`.
 
@@ -184,7 +179,7 @@ class NativeOps:
         the axis counted from the front, where an operand requires a gradient and the result is floating.
         """
         header = {
-            "on": 0, "stacking": int(stacking), "slow": id(slow), "remember": id(remember),
+            "stacking": int(stacking), "slow": id(slow), "remember": id(remember),
             "kinds": len(SHORT_NAME),
         }  # fmt: skip
         words = [header[name] for name in JOIN_TABLE]
@@ -194,24 +189,18 @@ class NativeOps:
         return _bound(self._joining, words, slow, remember)
 
     def make(
-        self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any], *, floats: bool
-    ) -> NativeOp:
-        """The native function of the op that `ufunc` computes.
+        self, ufunc: np.ufunc, slow: Callable[..., Any], remember: Callable[..., Any] | None, *, floats: bool
+    ) -> Callable[..., Any]:
+        """The inner loops of `ufunc` as a function of Tensors, or without `remember` of ndarrays with an
+        ndarray as result.
 
         `slow` is called for what the ufunc's loops do not serve, with `floats` just those of floating dtypes;
         `remember` with result and operands where an operand requires a gradient.
         """
-        return self._made(ufunc, slow, remember, floats=floats)
-
-    def make_for_arrays(self, ufunc: np.ufunc, slow: Callable[..., Any], *, floats: bool) -> NativeOp:
-        """The native function of the op that `ufunc` computes, for ndarrays and with an ndarray as result."""
-        return self._made(ufunc, slow, None, floats=floats)
-
-    def _made(self, ufunc: np.ufunc, slow: Any, remember: Any, *, floats: bool) -> NativeOp:
         loops = list(loops_of(ufunc, FLOATS if floats else FLOATS + _INTEGERS))
         loops.sort(key=lambda loop: loop.operand is FLOAT16)  # which is asked for least
         header = {
-            "on": 0, "tensors": int(remember is not None), "operands": ufunc.nin, "slow": id(slow),
+            "tensors": int(remember is not None), "operands": ufunc.nin, "slow": id(slow),
             "remember": id(remember), "loops": len(loops),
         }  # fmt: skip
         words = [header[name] for name in EAGER_TABLE]
@@ -224,24 +213,13 @@ class NativeOps:
 _KEPT: Final[list[NativeOps]] = []
 
 
-@record(eq=False)
-class NativeOp:
-    """A native function, switched off at first."""
-
-    call: Callable[..., Any]
-    table: Any
-
-    def switch(self, on: bool) -> None:
-        """Whether to work, or send every call to the slow path."""
-        self.table[_ON] = on
-
-
-def _bound(definition: MethodDef, words: list[int], *refers: Any) -> NativeOp:
+def _bound(definition: MethodDef, words: list[int], *refers: Any) -> Callable[..., Any]:
     """The function of `definition` with a table of `words`, which hold addresses of the objects `refers`."""
     table = (ctypes.c_int64 * len(words))(*words)
     bound = _Table(ctypes.addressof(table).to_bytes(8, "little"))
     bound.keep = (table, *refers)
-    return NativeOp(function_of(definition, bound), table)
+    function: Callable[..., Any] = function_of(definition, bound)
+    return function
 
 
 def _words(loop: InnerLoop, *, numbers: bool) -> list[int]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
+from ...base.loading import LazyModule
 from ...base.machine import Machine, machine, use_machine
 from ...codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
 from ...ir.graph import Function
@@ -14,6 +16,13 @@ from ..cache.code import Code
 from ..loading.objects import link, support_image
 from ..tiers import BACKGROUND, tiers_are_on
 from .gemm import product_addresses, products_are_linked
+
+if TYPE_CHECKING:
+    from ...codegen.llvm import target
+    from ...codegen.module import single_gemm
+else:
+    target = LazyModule("...codegen.llvm.target", __package__)
+    single_gemm = LazyModule("...codegen.module.single_gemm", __package__)
 
 
 def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
@@ -24,10 +33,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     """
     if donated or not tiers_are_on() or all(each.op.kind is not Kind.CONTRACTION for each in fused.body):
         return None
-    from ...codegen.llvm.target import host
-    from ...codegen.module.single_gemm import single_gemm_product
-
-    product = single_gemm_product(fused, host())
+    product = single_gemm.single_gemm_product(fused, target.host())
     if product is None:
         return None
     if not (product.packs or products_are_linked(product.dtype)):

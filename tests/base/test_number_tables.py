@@ -26,7 +26,7 @@ def test_each_float_comes_back(tmp_path: Path) -> None:
     text += block("ROWS", ["f64", "rows"], rows[:1]) + block("ONE", ["number"], [[0.1]])
     text += block("PART", ["from", "-0.5", "to", "2.0"], [numbers[:4]])
     (tmp_path / "tables.txt").write_text(text)
-    tables = Tables(tmp_path / "tables.txt", lambda low, high, row: (low, high, row))
+    tables = Tables(str(tmp_path / "tables.txt"), lambda low, high, row: (low, high, row))
     assert struct.pack(f"{len(numbers)}d", *tables.ALL) == struct.pack(f"{len(numbers)}d", *numbers)
     assert {"f32": tuple(map(tuple, rows)), "f64": (tuple(rows[0]),)} == tables.ROWS
     assert tables.ONE == 0.1

@@ -32,7 +32,7 @@ FAMILIES = ("matmul", "sort", "sum", "cumsum", "convolve", "gather", "scatter", 
 DRAWN = 12
 ARM64 = named_target("aarch64")
 OP_TEST = "tests/test_registry.py::test_native_agrees_with_interpreter"
-PRODUCTS = "tests/codegen/kernels/test_gemm.py::"
+PRODUCTS = "tests/codegen/kernels/gemm/test_gemm.py::"
 
 
 def run_planned(*tests: str) -> None:
@@ -53,7 +53,7 @@ def test_ops_as_they_are_planned_for_arm64() -> None:
 
 @pytest.mark.slow
 def test_all_ops_and_products_as_they_are_planned_for_arm64() -> None:
-    run_planned(OP_TEST, "tests/codegen/kernels/test_gemm.py")
+    run_planned(OP_TEST, "tests/codegen/kernels/gemm/test_gemm.py")
 
 
 def test_kernels_for_arm64_multiply_and_add_in_one_instruction() -> None:

@@ -272,7 +272,7 @@ ENTRIES: list[Entry] = [
            inside=lambda x, y: y > -1),
     binary("special.rel_entr", sp.rel_entr, lambda x, y: x * mp.log(x / y), lambda x, y: 1 + mp.log(x / y),
            lambda x, y: -x / y, lambda x, y: 1 / x, lambda x, y: -1 / y, lambda x, y: x / y**2,
-           inside=_positive),
+           inside=lambda x, y: x > 0 and y > 1e-37, reason="1 / y overflows, in float32"),
     binary("special.kl_div", sp.kl_div, lambda x, y: x * mp.log(x / y) - x + y, lambda x, y: mp.log(x / y),
            lambda x, y: (y - x) / y, lambda x, y: 1 / x, lambda x, y: -1 / y, lambda x, y: x / y**2,
            inside=_not_tiny, digits=700, reason="1 / y overflows, in float32"),

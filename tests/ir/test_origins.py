@@ -6,14 +6,14 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.graph import Function, Instruction, Location
+from tracejit.ir.grouping.reasons import MAX_MEMBERS, Misfit, why_alone
 from tracejit.ir.passes import OPTIMIZE, run_passes
 from tracejit.ir.passes.algebra.cleanup import cse
 from tracejit.ir.passes.fusion.fuse import fuse
-from tracejit.ir.passes.fusion.reasons import MAX_MEMBERS, Misfit, why_alone
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.text.printer import Names, lines_of, print_function
-from tracejit.tools.viewer.passes import numbered as number_all
-from tracejit.tools.viewer.passes import origins_of
+from tracejit.tools.viewer.numbering import numbered as number_all
+from tracejit.tools.viewer.numbering import origins_of
 
 from ..fuzz.graphs import program
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+import tracejit as tj
 
 from ..rotation import SEED
 from .checking import Refused, TooLong, check
@@ -53,3 +56,22 @@ def f(x, a, n, z, y):
     smaller = reduce_text(text, fails, seconds=600)
     assert "CALLS.append" in smaller
     assert "for i" not in smaller
+
+
+def test_an_index_out_of_bounds_may_go_untold_where_no_result_needs_it() -> None:
+    text = """
+def f(x, a, n, z, y):
+    s = 0.0
+    for i in range(len(a)):
+        s = a[i, i]
+    return {result}
+"""
+    assert check(text.format(result="a"), 2) is None
+    assert check(text.format(result="s"), 2) is None  # both raise
+
+
+def test_an_error_that_is_lost_with_a_needed_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tj, "jit", lambda f: lambda *arguments: np.zeros(3))
+    finding = check("def f(x, a, n, z, y):\n    return a[4] + 1.0\n", 2)
+    assert finding is not None
+    assert finding.kind == "value"

@@ -309,12 +309,12 @@ def test_host_calls_are_found_again(folder: Path) -> None:
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRACEJIT_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert CACHE.folder == tmp_path / "tracejit"
+    assert CACHE.folder == str(tmp_path / "tracejit")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # not valid, so ignored
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert CACHE.folder == Path("/home/somebody/.cache/tracejit")
+    assert CACHE.folder == "/home/somebody/.cache/tracejit"
     monkeypatch.setenv("TRACEJIT_CACHE_DIR", "/elsewhere")
-    assert CACHE.folder == Path("/elsewhere")
+    assert CACHE.folder == "/elsewhere"
 
 
 def test_the_command(folder: Path) -> None:

@@ -85,7 +85,7 @@ def call_of_selections(
     name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Callable[[], Any] | None:
     """The call of `function` with arguments that a traced mask selects, None where it has no meaning."""
-    return MASKED_CALLS().call_of_selections(name, function, args, kwargs)  # type: ignore[no-any-return]
+    return MASKED_CALLS().call_of_selections(name, function, args, kwargs)
 
 
 def _with_device(function: Callable[..., Any]) -> inspect.Signature:
@@ -124,7 +124,7 @@ def _with_other_parameters(
     try:
         inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        return NUMPY_SIGNATURES().as_numpy_call(name, call, args, kwargs)  # type: ignore[no-any-return]
+        return NUMPY_SIGNATURES().as_numpy_call(name, call, args, kwargs)
     return None
 
 

@@ -12,17 +12,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 _ABSENT: Final = object()
 
 
-class _Native(Protocol):
-    """An object whose ``run`` is a native function or its stand-in."""
+class _Eager(Protocol):
+    """An eager function: what runs, and the builtin function of NumPy's that gives its arguments."""
 
     run: Callable[..., Any]
+    builtin: Any
 
 
-def plain_calls(native: _Native, *, keeps_axes: bool) -> Callable[[F], F]:
-    """Decorator: ``f(x)`` and ``f(x, axis)``, as positional arguments or by name, call ``native.run``.
+def plain_calls(eager: _Eager) -> Callable[[F], F]:
+    """Decorator: ``f(x)`` and ``f(x, axis)``, as positional arguments or by name, call ``eager.run``.
 
-    So does ``f(x, axis, keepdims=...)`` where that `keeps_axes`. All other calls go to the function, which is
-    `checked`: a wrapper that takes any arguments would cost each plain call a tenth of a microsecond.
+    So does ``f(x, axis, keepdims=...)`` where that has the argument. All other calls go to the function,
+    which is `checked`: a wrapper that takes any arguments would cost each plain call a tenth of a
+    microsecond.
     """
 
     def decorate(function: F) -> F:
@@ -42,13 +44,14 @@ def plain_calls(native: _Native, *, keeps_axes: bool) -> Callable[[F], F]:
                 if keepdims is not False:
                     options["keepdims"] = keepdims
                 return otherwise(x, axis, others, options)
-            return native.run(x, axis, None, None, keepdims)
+            return eager.run(x, axis, None, None, keepdims)
 
         def index(x: Any = _ABSENT, axis: Any = None, *others: Any, **options: Any) -> Any:
             if x is _ABSENT or others or options:
                 return otherwise(x, axis, others, options)
-            return native.run(x, axis)
+            return eager.run(x, axis)
 
+        keeps_axes = "keepdims" in eager.builtin.arguments
         direct = functools.update_wrapper(reduction if keeps_axes else index, function)
         return checks_itself(cast(F, direct))
 

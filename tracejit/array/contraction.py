@@ -15,7 +15,7 @@ import numpy as np
 from ..arguments.errors import checked, named
 from ..arguments.giving_way import refuse_opted_out
 from ..base.errors import AxisError, ShapeError
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import Shape, broadcast_shapes, normalize_axis
 from ..provided import NUMPY_OPTIONS
@@ -92,10 +92,10 @@ def _product_of_arrays(x: Any, y: Any) -> Any:
     return OPS["matmul"].eval(x.reshape(rows), y.reshape(columns)).reshape(x.shape[:-1] + y.shape[1:])
 
 
-_VECTORS: Final = NativeCall(
+_VECTORS: Final = EagerFunction(
     Composite("matmul", (OPS["matmul"],), _written_vectors, Builtin(_product_of_arrays)), _by_matrices
 )
-_MATMUL: Final = NativeCall(OPS["matmul"], _matmul)
+_MATMUL: Final = EagerFunction(OPS["matmul"], _matmul)
 
 
 def matmul(
@@ -134,7 +134,7 @@ def _product(x: Any, y: Any, /) -> Tensor:
 
 
 _product.__name__ = "matmul"
-matmul.lean = _product  # type: ignore[attr-defined]
+_MATMUL.method, matmul.eager = _product, _MATMUL  # type: ignore[attr-defined]
 
 
 def _with_options(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arguments.errors import checks_itself, named
 from ..base.errors import GradientError
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.registry import OPS, Builtin
 from ..state import STATE
 from ..tape.views import lies_in_order
@@ -28,7 +28,7 @@ def _copy(x: Tensor) -> Tensor:
     return given_as(x, run("copy" if lies_in_order(x) else "contiguous", x))
 
 
-_COPY: Final = NativeCall(OPS["copy"], _copy, Builtin(np.ndarray.copy))
+_COPY: Final = EagerFunction(OPS["copy"], _copy, Builtin(np.ndarray.copy))
 
 
 @checks_itself  # `manipulation.copy` does, and a wrapper would cost half of a small copy's time

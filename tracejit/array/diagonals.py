@@ -12,7 +12,7 @@ import numpy as np
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ShapeError
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype
 from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Builtin
@@ -221,7 +221,7 @@ _LAST_DIAGONAL: Final = Composite(
     _written_diagonal,
     Builtin(_writable_diagonal, _ARGUMENTS),
 )
-_DIAGONAL: Final = NativeCall(
+_DIAGONAL: Final = EagerFunction(
     _LAST_DIAGONAL, _diagonal, Builtin(np.ndarray.diagonal, _ARGUMENTS, second="ints", writable=True)
 )
 

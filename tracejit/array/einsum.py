@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import string
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
@@ -67,8 +66,9 @@ def einsum(
 
 
 Term = tuple[Tensor, str]
+_SMALL: Final = "abcdefghijklmnopqrstuvwxyz"
 #: The letters that stand for the labels 0, 1, 2, ..., in the order that an implicit output has.
-_LETTERS: Final = string.ascii_uppercase + string.ascii_lowercase
+_LETTERS: Final = _SMALL.upper() + _SMALL
 
 
 def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -105,9 +105,9 @@ def _parse(subscripts: str, tensors: Sequence[Tensor]) -> tuple[list[str], str]:
     if len(parts) != len(tensors):
         raise ShapeError(f"einsum: {subscripts!r} has {len(parts)} operands, {len(tensors)} were given")
     letters = text.replace("...", "").replace(",", "").replace("->", "")
-    if not all(letter in string.ascii_letters for letter in letters):
+    if not all(letter in _LETTERS for letter in letters):
         raise ShapeError(f"einsum: subscripts are letters, commas, '...' and '->', got {subscripts!r}")
-    unused = [letter for letter in string.ascii_letters if letter not in letters]
+    unused = [letter for letter in _SMALL + _SMALL.upper() if letter not in letters]
     counts = [tensor.ndim - len(part.replace("...", "")) for part, tensor in zip(parts, tensors, strict=True)]
     for part, count, tensor in zip(parts, counts, tensors, strict=True):
         if count < 0 or (count and "..." not in part):

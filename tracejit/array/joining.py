@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..arguments.errors import named
 from ..base.errors import ShapeError
-from ..dispatch.native_ops import NativeCall, NativeJoin
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import as_dtype
 from ..ir.ops.shape import concatenated
 from ..ir.registry import OPS, Attrs, Builtin
@@ -127,7 +127,7 @@ _STACK_OP: Final = Composite("stack", (_CONCAT_OP,), _written_stack, Builtin(_st
 
 
 @named("concatenate")
-def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
+def _concatenate(arrays: Any, axis: Any, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     parts = _parts("concatenate", arrays)
     if dtype is not None:
         result_dtype = as_dtype(dtype)
@@ -145,16 +145,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind")
     return run("concat", *parts, axis=place)
 
 
-_CONCAT_NUMPY: Final = NativeCall(_CONCAT_OP, lambda axis, *arrays: _concatenate(arrays, axis, None))
-
-
-def _concatenate_any(arrays: Any, axis: Any) -> Tensor:
-    if type(axis) is int and (type(arrays) is tuple or type(arrays) is list):
-        return _CONCAT_NUMPY.run(axis, *arrays)  # type: ignore[no-any-return]
-    return _concatenate(arrays, axis, None)
-
-
-_CONCAT: Final = NativeJoin(_CONCAT_OP, _concatenate_any)
+_CONCAT: Final = EagerFunction(_CONCAT_OP, _concatenate)
 
 
 def concatenate(
@@ -217,7 +208,7 @@ def stack(
 
 
 @named("stack")
-def _stack(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Tensor:
+def _stack(arrays: Any, axis: Any, dtype: Any = None, casting: str = "same_kind") -> Tensor:
     parts = _parts("stack", arrays)
     if any(part.shape != parts[0].shape for part in parts):
         shapes = ", ".join(str(part.shape) for part in parts)
@@ -227,16 +218,7 @@ def _stack(arrays: Any, axis: Any, dtype: Any, casting: str = "same_kind") -> Te
     return concatenate(lines, place, dtype=dtype, casting=casting)
 
 
-_STACK_NUMPY: Final = NativeCall(_STACK_OP, lambda axis, *arrays: _stack(arrays, axis, None))
-
-
-def _stack_any(arrays: Any, axis: Any) -> Tensor:
-    if type(axis) is int and (type(arrays) is tuple or type(arrays) is list):
-        return _STACK_NUMPY.run(axis, *arrays)  # type: ignore[no-any-return]
-    return _stack(arrays, axis, None)
-
-
-_STACK: Final = NativeJoin(_STACK_OP, _stack_any)
+_STACK: Final = EagerFunction(_STACK_OP, _stack)
 
 
 def vstack(arrays: Any, *, dtype: Any = None, casting: str = "same_kind") -> Tensor:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..arguments.errors import named
 from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ArgumentError, AxisError
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import as_dtype, is_complex
 from ..ir.registry import OPS
 from ..ir.types import (
@@ -71,7 +71,7 @@ def _cast(x: Any, dtype: Any) -> Tensor:
     return given_as(x, converted(x, dtype, copy=True))
 
 
-_CAST: Final = NativeCall(OPS["cast"], _cast)
+_CAST: Final = EagerFunction(OPS["cast"], _cast)
 
 
 @named("copy")
@@ -79,7 +79,7 @@ def _copy(x: Any) -> Tensor:
     return given_as_array(cast(as_tensor(x), as_tensor(x).dtype, copy=True))
 
 
-COPY: Final = NativeCall(OPS["copy"], _copy)
+COPY: Final = EagerFunction(OPS["copy"], _copy)
 
 
 def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.errors import DTypeError, ShapeError
 from ..base.records import record
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import INT64
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import as_shape, broadcast_shapes, normalize_axes, normalize_axis
@@ -201,7 +201,7 @@ def _roll_back(b: Any, ct: Any, attrs: Attrs) -> Any:
     return _Roll(ct.shape[attrs["axis"]] - attrs["shift"], attrs["axis"]).run(b, [ct])
 
 
-_ROLL: Final = NativeCall(
+_ROLL: Final = EagerFunction(
     Composite(
         "roll",
         (OPS["slice"], OPS["concat"]),

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arguments.errors import checked, named
 from ..arguments.plain_calls import plain_calls
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import BOOL, INT64, as_dtype, default_dtype, is_inexact
 from ..ir.registry import OPS
 from ..ir.types import Shape, normalize_axes, normalize_axis, remove_axes
@@ -58,14 +58,43 @@ def kept(result: Tensor, shape: Shape, axes: Shape, keepdims: bool) -> Tensor:
     return reshaped(result, remove_axes(shape, axes, keepdims=True)) if keepdims else result
 
 
-def _native(name: str, operand: Callable[[Any, Any], Tensor]) -> NativeCall:
-    """The native form of the reduction `name` of what `operand` makes of `x` and `dtype`."""
+def _reduction(
+    name: str, operand: Callable[[Tensor, Any], Tensor], ufunc: np.ufunc | None = None
+) -> EagerFunction:
+    """The reduction `name` of what `operand` makes of a tensor and `dtype`. Eagerly, `ufunc` computes that of
+    bools and integers, unless somebody has another kernel for the op."""
+    op = OPS[name]
+    own = OPS.meaning(op)
 
     @named(name)
-    def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
+    def python(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
+        x = as_tensor(x)
+        is_exact = dtype is None and x.dtype.kind in "biu" and isinstance(x._data, np.ndarray)
+        if ufunc is not None and is_exact and op.kernel is own and not is_tracing():
+            # NumPy converts what it adds up as it goes, without a copy of all
+            return wrap(np.asarray(ufunc.reduce(x._data, _axes(name, x.shape, axis), keepdims=keepdims)))
         return _reduced(name, operand(x, dtype), axis, keepdims)
 
-    return NativeCall(OPS[name], slow)
+    return EagerFunction(op, python)
+
+
+def _reduce(
+    reduction: EagerFunction,
+    x: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any = None,
+    where: Any = True,
+) -> Tensor:
+    """A `reduction` with all options that it may have. The module for some of them loads at first use."""
+    if out is None and initial is None and where is True:
+        call = reduction.run if dtype is None else reduction.python
+        return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
+    name, options = reduction.op.name, NAN_AWARE()
+    call = checked(name, options.reduce_with_options)
+    return call(name, x, axis, dtype, out, keepdims, initial, where)  # type: ignore[no-any-return]
 
 
 def accumulated(x: Tensor, dtype: Any) -> Tensor:
@@ -80,39 +109,11 @@ def accumulated(x: Tensor, dtype: Any) -> Tensor:
     return cast(x, _UINT64) if own.kind == "u" and own.itemsize < 8 else x
 
 
-def _with_options(name: str, *arguments: Any) -> Tensor:
-    """The reduction `name` with ``out=``, ``initial=`` or ``where=``, whose module loads at first use."""
-    options = NAN_AWARE()
-    return checked(name, options.reduce_with_options)(name, *arguments)  # type: ignore[no-any-return]
+_SUM: Final = _reduction("sum", accumulated, np.add)
+_PROD: Final = _reduction("prod", accumulated, np.multiply)
 
 
-def _itself(x: Any, dtype: None) -> Tensor:
-    return as_tensor(x)
-
-
-def _truths(x: Any, dtype: None) -> Tensor:
-    return cast(as_tensor(x), BOOL)
-
-
-def _accumulating(name: str, ufunc: np.ufunc) -> NativeCall:
-    """The native form of a sum or a product."""
-
-    @named(name)
-    def slow(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
-        x = as_tensor(x)
-        if dtype is None and x.dtype.kind in "biu" and isinstance(x._data, np.ndarray) and not is_tracing():
-            # NumPy converts what it adds up as it goes, without a copy of all
-            return wrap(np.asarray(ufunc.reduce(x._data, _axes(name, x.shape, axis), keepdims=keepdims)))
-        return _reduced(name, accumulated(x, dtype), axis, keepdims)
-
-    return NativeCall(OPS[name], slow)
-
-
-_SUM: Final = _accumulating("sum", np.add)
-_PROD: Final = _accumulating("prod", np.multiply)
-
-
-@plain_calls(_SUM, keeps_axes=True)
+@plain_calls(_SUM)
 def sum(
     x: Any,
     axis: Any = None,
@@ -131,13 +132,10 @@ def sum(
 
     Raises AxisError. Semantics: ``numpy.sum``.
     """
-    if out is None and initial is None and where is True:
-        call = _SUM.run if dtype is None else _SUM.slow
-        return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("sum", x, axis, dtype, out, keepdims, initial, where)
+    return _reduce(_SUM, x, axis, dtype, out, keepdims, initial, where)
 
 
-@plain_calls(_PROD, keeps_axes=True)
+@plain_calls(_PROD)
 def prod(
     x: Any,
     axis: Any = None,
@@ -156,10 +154,7 @@ def prod(
 
     Raises AxisError. Semantics: ``numpy.prod``.
     """
-    if out is None and initial is None and where is True:
-        call = _PROD.run if dtype is None else _PROD.slow
-        return call(x, axis, dtype, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("prod", x, axis, dtype, out, keepdims, initial, where)
+    return _reduce(_PROD, x, axis, dtype, out, keepdims, initial, where)
 
 
 def averaged(x: Any, dtype: Any) -> Tensor:
@@ -170,10 +165,19 @@ def averaged(x: Any, dtype: Any) -> Tensor:
     return x if is_inexact(x.dtype) else cast(x, default_dtype())
 
 
-_MEAN: Final = _native("mean", averaged)
+@named("mean")
+def _mean(x: Any, axis: Any, dtype: Any, out: None, keepdims: bool) -> Tensor:
+    x = averaged(x, dtype)
+    if is_inexact(x.dtype):
+        return _reduced("mean", x, axis, keepdims)
+    total = _reduced("sum", x, axis, keepdims)
+    return cast(run("div", total, float(counted("mean", x, axis))), x.dtype)
 
 
-@plain_calls(_MEAN, keeps_axes=True)
+_MEAN: Final = EagerFunction(OPS["mean"], _mean)
+
+
+@plain_calls(_MEAN)
 def mean(
     x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, where: Any = True
 ) -> Tensor:
@@ -188,20 +192,7 @@ def mean(
 
     Raises AxisError. Semantics: ``numpy.mean``.
     """
-    if out is None and where is True:
-        if dtype is None:
-            return _MEAN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-        return _mean(x, axis, dtype, keepdims)
-    return _with_options("mean", x, axis, dtype, out, keepdims, None, where)
-
-
-@named("mean")
-def _mean(x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    x = averaged(x, dtype)
-    if is_inexact(x.dtype):
-        return _reduced("mean", x, axis, keepdims)
-    total = _reduced("sum", x, axis, keepdims)
-    return cast(run("div", total, float(counted("mean", x, axis))), x.dtype)
+    return _reduce(_MEAN, x, axis, dtype, out, keepdims, None, where)
 
 
 def counted(name: str, x: Tensor, axis: Any) -> int:
@@ -209,13 +200,13 @@ def counted(name: str, x: Tensor, axis: Any) -> int:
     return math.prod(x.shape[place] for place in normalize_axes(name, axis, x.ndim))
 
 
-_MAX: Final = _native("max", _itself)
-_MIN: Final = _native("min", _itself)
-_ALL: Final = _native("all", _truths)
-_ANY: Final = _native("any", _truths)
+_MAX: Final = _reduction("max", lambda x, dtype: x)
+_MIN: Final = _reduction("min", lambda x, dtype: x)
+_ALL: Final = _reduction("all", lambda x, dtype: cast(x, BOOL))
+_ANY: Final = _reduction("any", lambda x, dtype: cast(x, BOOL))
 
 
-@plain_calls(_MAX, keeps_axes=True)
+@plain_calls(_MAX)
 def max(
     x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
@@ -228,12 +219,10 @@ def max(
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.max``.
     """
-    if out is None and initial is None and where is True:
-        return _MAX.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("max", x, axis, None, out, keepdims, initial, where)
+    return _reduce(_MAX, x, axis, None, out, keepdims, initial, where)
 
 
-@plain_calls(_MIN, keeps_axes=True)
+@plain_calls(_MIN)
 def min(
     x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Tensor:
@@ -246,12 +235,10 @@ def min(
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.min``.
     """
-    if out is None and initial is None and where is True:
-        return _MIN.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("min", x, axis, None, out, keepdims, initial, where)
+    return _reduce(_MIN, x, axis, None, out, keepdims, initial, where)
 
 
-@plain_calls(_ALL, keeps_axes=True)
+@plain_calls(_ALL)
 def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether all elements along `axis` are true (not zero). True of nothing.
 
@@ -262,12 +249,10 @@ def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where
 
     Raises AxisError. Semantics: ``numpy.all``.
     """
-    if out is None and where is True:
-        return _ALL.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("all", x, axis, None, out, keepdims, None, where)
+    return _reduce(_ALL, x, axis, None, out, keepdims, None, where)
 
 
-@plain_calls(_ANY, keeps_axes=True)
+@plain_calls(_ANY)
 def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where: Any = True) -> Tensor:
     """Whether any element along `axis` is true (not zero). False of nothing.
 
@@ -278,9 +263,7 @@ def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, where
 
     Raises AxisError. Semantics: ``numpy.any``.
     """
-    if out is None and where is True:
-        return _ANY.run(x, axis, None, None, keepdims)  # type: ignore[no-any-return]
-    return _with_options("any", x, axis, None, out, keepdims, None, where)
+    return _reduce(_ANY, x, axis, None, out, keepdims, None, where)
 
 
 def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
@@ -294,19 +277,19 @@ def _indexed(name: str, x: Any, axis: Any, keepdims: bool) -> Tensor:
     return kept(run(name, x, axis=place), x.shape, (place,), keepdims)
 
 
-def _native_index(name: str) -> NativeCall:
+def _arg_reduction(name: str) -> EagerFunction:
     @named(name)
-    def slow(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
+    def python(x: Any, axis: Any, keepdims: bool = False) -> Tensor:
         return _indexed(name, x, axis, keepdims)
 
-    return NativeCall(OPS[name], slow)
+    return EagerFunction(OPS[name], python)
 
 
-_ARGMAX: Final = _native_index("argmax")
-_ARGMIN: Final = _native_index("argmin")
+_ARGMAX: Final = _arg_reduction("argmax")
+_ARGMIN: Final = _arg_reduction("argmin")
 
 
-@plain_calls(_ARGMAX, keeps_axes=False)
+@plain_calls(_ARGMAX)
 def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first largest element or NaN; of the raveled array if `axis` is None.
 
@@ -317,13 +300,11 @@ def argmax(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmax``.
     """
-    if keepdims is False and out is None:
-        return _ARGMAX.run(x, axis)  # type: ignore[no-any-return]
-    result: Tensor = _ARGMAX.slow(x, axis, keepdims)
+    result: Tensor = _ARGMAX.python(x, axis, keepdims)
     return result if out is None else write_out("argmax", out, result)
 
 
-@plain_calls(_ARGMIN, keeps_axes=False)
+@plain_calls(_ARGMIN)
 def argmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Tensor:
     """The index along `axis` of the first smallest element or NaN; of the raveled array if `axis` is None.
 
@@ -334,9 +315,7 @@ def argmin(x: Any, axis: Any = None, out: Any = None, *, keepdims: bool = False)
 
     Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.argmin``.
     """
-    if keepdims is False and out is None:
-        return _ARGMIN.run(x, axis)  # type: ignore[no-any-return]
-    result: Tensor = _ARGMIN.slow(x, axis, keepdims)
+    result: Tensor = _ARGMIN.python(x, axis, keepdims)
     return result if out is None else write_out("argmin", out, result)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arguments.errors import named
 from ..base.errors import AxisError, ShapeError
-from ..dispatch.native_ops import NativeCall
+from ..dispatch.eager_functions import EagerFunction
 from ..ir.registry import OPS, Attrs, Builtin
 from ..ir.types import (
     Shape,
@@ -132,32 +132,32 @@ def _written_flat(types: Sequence[Any], attrs: Attrs) -> Written:
 
 _TRANSPOSE_OP: Final = OPS["transpose"]
 _RESHAPE_OP: Final = OPS["reshape"]
-RESHAPE: Final = NativeCall(_RESHAPE_OP, _reshape)
-TRANSPOSE: Final = NativeCall(_TRANSPOSE_OP, _transpose)
+RESHAPE: Final = EagerFunction(_RESHAPE_OP, _reshape)
+TRANSPOSE: Final = EagerFunction(_TRANSPOSE_OP, _transpose)
 #: NumPy's other names of a transpose and of a reshape, each with what it is in attributes.
-REVERSED: Final = NativeCall(
+REVERSED: Final = EagerFunction(
     _TRANSPOSE_OP,
     _reversed,
     Builtin(np.ndarray.transpose, (), lambda shape: {"perm": tuple(range(len(shape)))[::-1]}),
 )
-SWAPAXES: Final = NativeCall(
+SWAPAXES: Final = EagerFunction(
     _TRANSPOSE_OP, _swapaxes, Builtin(np.ndarray.swapaxes, ("axis1", "axis2"), _swapped, second="ints")
 )
-MATRIX_TRANSPOSE: Final = NativeCall(
+MATRIX_TRANSPOSE: Final = EagerFunction(
     _TRANSPOSE_OP,
     _matrix_transpose,
     Builtin(operator.attrgetter("mT"), (), lambda shape: _swapped(shape, -1, -2)),
 )
-SQUEEZE: Final = NativeCall(_RESHAPE_OP, _squeeze, Builtin(np.ndarray.squeeze, (), _without_units))
-SQUEEZE_AXES: Final = NativeCall(
+SQUEEZE: Final = EagerFunction(_RESHAPE_OP, _squeeze, Builtin(np.ndarray.squeeze, (), _without_units))
+SQUEEZE_AXES: Final = EagerFunction(
     _RESHAPE_OP, _squeeze_axes, Builtin(np.ndarray.squeeze, ("axis",), _without_axes, second="axis")
 )
 #: All of an array, as a view.
-ALL: Final = NativeCall(_RESHAPE_OP, _all, Builtin(np.ndarray.view, (), lambda shape: {"shape": shape}))
-BROADCAST: Final = NativeCall(
+ALL: Final = EagerFunction(_RESHAPE_OP, _all, Builtin(np.ndarray.view, (), lambda shape: {"shape": shape}))
+BROADCAST: Final = EagerFunction(
     OPS["broadcast"],
     _broadcast_to,
     Builtin(np.broadcast_to, ("shape",), lambda shape, to: {"shape": as_shape("", to)}, second="shape"),
 )
 _FLAT: Final = Composite("reshape", (OPS["reshape"],), _written_flat, Builtin(np.ndarray.ravel, ("order",)))
-RAVEL: Final = NativeCall(_FLAT, _ravel)
+RAVEL: Final = EagerFunction(_FLAT, _ravel)

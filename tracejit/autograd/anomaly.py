@@ -5,7 +5,7 @@ Semantics: ``torch.autograd.detect_anomaly`` and its relatives.
 
 from __future__ import annotations
 
-from ..provided import NONFINITE
+from ..provided import LOOK_FOR_ANOMALIES
 from ..state import STATE
 from ..tape.modes import Mode
 from ..tape.recording import observe_recording
@@ -52,7 +52,7 @@ def _look_into_compiled(before: bool | None, after: bool | None) -> None:
     """Begin or end looking for NaN in the gradients of compiled code."""
     if bool(before) != bool(after):
         # loads what observes programs, which only who looks for NaN needs
-        NONFINITE().look_for_anomalies(bool(after))
+        LOOK_FOR_ANOMALIES()(bool(after))
 
 
 class set_detect_anomaly:

@@ -6,12 +6,12 @@ import ctypes
 import os
 import weakref
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import GradientError
+from ..base.loading import LazyModule
 from ..base.process.finalization import WeakTable, finalize
 from ..state import STATE
 from ..tape.hooks import RemovableHandle, register_hook
@@ -19,6 +19,13 @@ from ..tape.modes import Mode
 from ..tape.nodes import AccumulateGrad, Node
 from ..tape.recording import observe_recording
 from ..tensors.tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    import pathlib
+    import tempfile
+else:
+    pathlib = LazyModule("pathlib")
+    tempfile = LazyModule("tempfile")
 
 __all__ = [
     "AccumulateGrad",
@@ -116,8 +123,6 @@ class _File:
     """An array in a file of its own, which is removed with this object."""
 
     def __init__(self, tensor: Tensor, directory: str | os.PathLike[str] | None) -> None:
-        import tempfile  # costs import time; needed only where somebody asks for files
-
         try:
             handle, name = tempfile.mkstemp(suffix=".npy", prefix="tracejit-saved-", dir=directory)
         except OSError as error:
@@ -126,7 +131,7 @@ class _File:
                 f"save_on_disk: cannot make a file in {where} ({error.strerror}); pass a directory that "
                 "exists and may be written to"
             ) from error
-        self.path = Path(name)
+        self.path = pathlib.Path(name)
         finalize(self, _unlink(), os.fsencode(name), at_exit=True)
         with os.fdopen(handle, "wb") as file:
             np.save(file, tensor._data, allow_pickle=False)

@@ -9,13 +9,13 @@ from ..arguments.errors import checked
 from ..backward.backward import run_backward, seed
 from ..backward.engine import TENSOR_ENGINE, TENSOR_OPS
 from ..base.errors import GradientError, ShapeError
+from ..base.loading import load_module
 from ..ir.dtypes import is_complex, is_differentiable
 from ..provided import LIVE_GRAPH
 from ..tape.hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from ..tape.modes import enable_grad, untaped
 from ..tape.views import chain_of
 from ..tensors.tensor import Tensor, as_array, wrap
-from ..transforms.vmap import vmap
 
 
 def batched_gradients(
@@ -53,6 +53,7 @@ def batched_gradients(
         return [TENSOR_ENGINE.conjugated(tensor) for tensor in results if tensor is not None]
 
     with enable_grad() if create_graph else untaped():
+        vmap = load_module("..transforms.vmap", __package__).vmap  # nothing that other passes need
         following = iter(vmap(gradients)(*tensors))
     return [next(following) if flag else None for flag in reached]
 

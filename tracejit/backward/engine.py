@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..base.errors import GradientError, TraceError
-from ..dispatch.dispatch import LEAN, apply
-from ..dispatch.native_ops import kernel_on_arrays, when_changed
+from ..dispatch.dispatch import apply
+from ..dispatch.eager_functions import ELEMENTWISE, kernel_on_arrays, when_changed
 from ..ir.dtypes import NUMBERS
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
@@ -82,11 +82,11 @@ class TensorOps(OpNamespace):
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)
-        lean = None if op is None else LEAN.get(op)
-        if lean is None:
+        function = None if op is None else ELEMENTWISE.get(op)
+        if function is None or function.method is None:
             return super().__getattr__(name)
-        setattr(self, name, lean)
-        return lean
+        setattr(self, name, function.method)
+        return function.method
 
 
 class _TracedOps(OpNamespace):

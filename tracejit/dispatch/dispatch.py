@@ -3,7 +3,7 @@ requires a gradient; under a trace into the graph.
 
 `apply` serves every op. `elementwise` generates the callables of elementwise ops, which do the same with
 fewer steps, since small eager operations are bound by Python overhead, and become native functions where a
-program runs many of them (`native_ops`).
+program runs many of them (`eager_functions`).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from ..ir.registry import OPS, Attrs, Kind, Op, check_attrs
 from ..ir.types import TensorType
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
-from ..tape.plans import GENERATED
-from ..tape.recording import record, recorder
+from ..tape.plans import GENERATED, functions_of
+from ..tape.recording import record
 from ..tape.views import ViewStep, numpy_views, share, shares_memory
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import Tracer
-from .native_ops import offer
+from .eager_functions import ELEMENTWISE, EagerFunction
 
 _ndarray = np.ndarray
 _new = object.__new__
@@ -69,15 +69,21 @@ def apply(op: Op, operands: Sequence[Any], attrs: Attrs) -> Any:
             tracked = tracked or tensor._requires_grad
         else:
             array = operand(tensor)
-        if type(array) is not _ndarray and kind is not _ELEMENTWISE:
-            array = _plain(op, array)
+        if type(array) is not _ndarray:
+            if type(array) is Value:
+                raise _leaked(op, array)
+            if kind is not _ELEMENTWISE:
+                array = np.asarray(array)
         arrays.append(array)
     if kind is not _ELEMENTWISE:
         _check(op, arrays, attrs)
         out = op.kernel(*arrays, **attrs)
     else:
         check_attrs(op, attrs)
-        out = _run(op, arrays, attrs)
+        try:
+            out = op.kernel(*arrays, **attrs)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise _explained(op, arrays, error) from error
     if type(out) is not _ndarray:
         if isinstance(out, tuple):
             raise TracejitError(f"{op.name}: ops with several results are called as tj.ops.{op.name}")
@@ -110,27 +116,11 @@ def _check(op: Op, arrays: Sequence[Any], attrs: Attrs) -> None:
     _CHECKED.add(key)
 
 
-def _plain(op: Op, value: Any) -> Any:
-    if isinstance(value, Value):
-        raise _leaked(op, value)
-    return np.asarray(value)
-
-
 def _leaked(op: Op, value: Value) -> TraceError:
     return TraceError(
         f"{op.name}: a traced tensor of type {value.type} outlived its trace: it was stored outside the "
         "function while tracing. Return it instead"
     )
-
-
-def _run(op: Op, arrays: Sequence[Any], attrs: Attrs) -> Any:
-    for array in arrays:
-        if type(array) is Value:
-            raise _leaked(op, array)
-    try:
-        return op.kernel(*arrays, **attrs)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _explained(op, arrays, error) from error
 
 
 def _explained(op: Op, arrays: Sequence[Any], error: Exception) -> Exception:
@@ -171,7 +161,10 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
                 return selection.apply_selected(op, operands, attrs)
             operands = tuple([tracer.symbolic(each) for each in operands])
             break
-    value = tracer.run(op, operands, attrs)
+    if attrs or op.kind is not _ELEMENTWISE:
+        value = tracer.run(op, operands, attrs)
+    else:
+        value = tracer.elementwise(op, tuple(operands))
     if isinstance(value, tuple):
         raise TracejitError(f"{op.name}: ops with several results are made by their own functions")
     if STATE.blocked and value.dtype.kind in "fc":
@@ -203,28 +196,6 @@ def _selection_in(operands: Sequence[Any]) -> Any:
 
 
 _KNOWN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
-_NO_ATTRS: dict[str, Any] = {}
-
-
-def _traced_elementwise(tracer: Tracer, op: Op, operands: tuple[Any, ...]) -> Any:
-    """`_traced` for an elementwise op without attributes, to be called by the function of that op."""
-    for operand in operands:
-        if type(operand) is not Tensor and type(operand) is not int:
-            selection = _selection_in(operands)
-            if selection is not None:
-                return selection.apply_selected(op, operands, _NO_ATTRS)
-            operands = tuple([tracer.symbolic(each) for each in operands])
-            break
-    value = tracer.elementwise(op, operands)
-    if STATE.blocked and value.dtype.kind in "fc":
-        value = tracer.run(_STOP_GRADIENT, (wrap(value),), _NO_ATTRS)
-    result = wrap(value)
-    for operand in operands:
-        if type(operand) is Tensor and operand._requires_grad:
-            if STATE.recording and value.dtype.kind in "fc":
-                record(op, operands, _NO_ATTRS, result)
-            break
-    return result
 
 
 def _with_options(
@@ -240,73 +211,69 @@ def _with_options(
         raise
 
 
-#: The attribute ``lean`` of the callables that `elementwise` makes, by op: a shorter way to `apply` the op.
-LEAN: Final[dict[Op, Callable[..., Tensor]]] = {}
-
-
 def elementwise(op: Op) -> Callable[..., Tensor]:
     """The callable of the elementwise `op`, generated from its operands: it takes them, and the options of
-    NumPy's ufuncs. Its attribute ``lean`` takes the operands alone, which for operators and methods saves a
-    few nanoseconds."""
+    NumPy's ufuncs. Its attribute ``eager`` is the eager function behind it."""
     scope: dict[str, Any] = {
         "NEW": _new, "STATE": STATE, "Tensor": Tensor, "__name__": __name__,
         "array_of": as_array if len(op.params) == 1 else operand, "asarray": np.asarray, "explain": explain,
-        "explained": _explained, "ndarray": _ndarray, "op": op, "remember": recorder(op),
-        "traced": _traced_elementwise, "with_options": _with_options,
+        "explained": _explained, "ndarray": _ndarray, "op": op, "traced": _traced,
+        "with_options": _with_options,
     }  # fmt: skip
-    exec(_elementwise_code(op.params), scope)
-    call: Callable[..., Tensor] = scope["call"]
+    plain, method, call = functions_of(_elementwise_code(op.params), scope, "plain", "method", "call")
     OPS.follow_kernel(op, functools.partial(scope.__setitem__, "kernel"))
-    scope["run"] = scope["plain"]
-    offer(op, scope["plain"], scope["remember"], functools.partial(scope.__setitem__, "run"))
-    LEAN[op] = checks_itself(scope["lean"])
-    setattr(call, "lean", LEAN[op])  # noqa: B010
+    function = ELEMENTWISE[op] = EagerFunction(op, plain)
+    scope["remember"] = function.remember
+    function.follow(functools.partial(scope.__setitem__, "run"))
+    function.method = checks_itself(method)
+    setattr(call, "eager", function)  # noqa: B010
     return checks_itself(call)
 
 
-def operators(call: Callable[..., Any], reflected: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The operator of Tensor that the elementwise function `call` of two operands is, and the one by which it
-    serves another operand on the left. The former gives way to the method `reflected` of a user's class."""
-    return _operators(call.__globals__, "run", reflected)
+def operators(
+    function: EagerFunction | Callable[..., Any], reflected: str
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The operator of Tensor that `function` of two operands is, and the one by which it serves another
+    operand on the left. The former gives way to the method `reflected` of a user's class."""
+    scope: dict[str, Any] = {"gives_way": gives_way, "TracejitError": TracejitError, "reflected": reflected}
+    if isinstance(function, EagerFunction):
+        function.follow(functools.partial(scope.__setitem__, "run"))
+    else:
+        scope["run"] = function
+    forward, backward = functions_of(_OPERATORS, scope, "forward", "backward")
+    return checks_itself(forward), checks_itself(backward)
 
 
-def _operators(scope: dict[str, Any], run: str, reflected: str) -> tuple[Any, Any]:
-    """The operators that call what `run` names in the `scope` of an `elementwise` function."""
-    made: dict[str, Any] = {}
-    scope |= {"gives_way": gives_way, "TracejitError": TracejitError}
-    exec(compile(_OPERATORS.format(run=run, reflected=reflected), GENERATED, "exec"), scope, made)
-    return checks_itself(made["forward"]), checks_itself(made["backward"])
-
-
-_OPERATORS: Final = """
+_OPERATORS: Final = compile(
+    """
 def forward(x, y, /):
     try:
-        return {run}(x, y)
+        return run(x, y)
     except TracejitError as error:
-        if gives_way(error, y, "{reflected}"):
+        if gives_way(error, y, reflected):
             return NotImplemented
         raise
 
 def backward(x, y, /):
-    return {run}(y, x)
-"""
+    return run(y, x)
+""",
+    GENERATED,
+    "exec",
+)
 
 
-def product_operators(call: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """``__mul__`` and ``__rmul__`` of Tensor, by the elementwise function `call`. Python repeats a list,
-    tuple or string that is multiplied by an integer of rank 0, as with NumPy's and Python's integers."""
-    scope: dict[str, Any] = call.__globals__  # that of `elementwise`
-    plain = scope["plain"]
+def product_of(multiply: EagerFunction) -> EagerFunction:
+    """`multiply` as an operator: Python repeats a list, tuple or string that is multiplied by an integer of
+    rank 0, as with NumPy's and Python's integers."""
+    python = multiply.python
 
     def times(x: Any, y: Any, /) -> Any:
         for sequence, count in ((x, y), (y, x)):
             if type(sequence) in _SEQUENCES and not count.shape and count.dtype.kind in "iu":
                 return NotImplemented
-        return plain(x, y)
+        return python(x, y)
 
-    # a native function of its own, which leaves sequences to `times`
-    offer(scope["op"], times, scope["remember"], functools.partial(scope.__setitem__, "times"))
-    return _operators(scope, "times", "__rmul__")
+    return EagerFunction(multiply.op, times)
 
 
 _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
@@ -315,7 +282,7 @@ _SEQUENCES: Final = frozenset([list, tuple, str, bytes])
 @functools.cache
 def _elementwise_code(params: tuple[str, ...]) -> CodeType:
     """The functions of an op of the operands `params`: ``plain`` runs its kernel, ``run`` is that or what is
-    native, and ``call`` and ``lean`` run it."""
+    native, and ``call`` and ``method`` run it."""
     operands = "".join(f"{name}, " for name in params)
     declared = "".join(f"{name}: Any, " for name in params)
     arrays = "".join(f"{name}_array, " for name in params)
@@ -328,7 +295,7 @@ def plain({operands}/):
     try:
         tracer = STATE.tracer
         if tracer is not None:
-            return traced(tracer, op, ({operands}))
+            return traced(tracer, op, ({operands}), {{}})
         {convert}
         try:
             out = kernel({arrays})
@@ -347,7 +314,7 @@ def plain({operands}/):
         explain(call.__name__, call, ({operands}), {{}}, error, op.name)
         raise
 
-def lean({operands}/):
+def method({operands}/):
     return run({operands})
 
 def call({declared}/, out: Any = None, where: Any = True, dtype: Any = None, casting: Any = None,

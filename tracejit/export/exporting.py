@@ -34,7 +34,9 @@ def export(
     function: JitFunction,
     path: str | os.PathLike[str],
     specs: Sequence[Any],
-    derivatives: Derivatives,
+    grad: bool | int | Sequence[int],
+    jacobian: bool | int | Sequence[int],
+    hvp: bool | int | Sequence[int],
     casadi: int | None,
     target: str | Sequence[str],
     kind: str,
@@ -47,7 +49,7 @@ def export(
     place = Path(path)
     name = checked_name(place.name)
     machines = _machines(target)
-    programs = programs_of(name, function, specs, derivatives)
+    programs = programs_of(name, function, specs, Derivatives(grad, jacobian, hvp))
     wrapped = [] if casadi is None else casadi_programs(name, function, specs, programs[0], casadi)
     programs += [each.program for each in wrapped]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import array
 import contextvars
 import ctypes
-import decimal
 import enum
 import functools
 import gc
@@ -21,6 +20,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.loading import Loaded
 from ..tensors.tensor import Tensor
 from .asking import Asking
 from .attributes import METHODS, SEQUENCES, Attributes, instance_dict, instance_has_dict
@@ -55,6 +55,9 @@ _MAKING: Final = frozenset(
 )  # fmt: skip
 #: Objects that hold numbers in memory of their own.
 _BUFFERS: Final = (array.array, bytearray, memoryview)
+#: Classes of numbers whose arithmetic follows a context, and of that context.
+_DECIMALS: Final = Loaded("decimal:Decimal")
+_DECIMAL_CONTEXTS: Final = Loaded("decimal:Context")
 #: Modules whose classes call no methods that users define.
 _WITHOUT_CALLS: Final = frozenset(("builtins", "abc", "typing", "enum", "types", "collections"))
 #: Types and modules of objects in C that hold what cannot be read without changing them.
@@ -205,7 +208,7 @@ class Escapes:
             elif not attributes:  # all there is to it is which one it is
                 self.uses.same(place)
             self._escape_held(place)
-            if isinstance(value, decimal.Decimal):
+            if isinstance(value, _DECIMALS()):
                 self.state.watch("the arithmetic of decimal")
             if isinstance(value, functools._lru_cache_wrapper) and not is_library(value.__module__):
                 probe = Place(Source("object", CacheEntries(value), f"the cache of {place.source}"), value)
@@ -354,7 +357,7 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
         for name, raw in list(vars(cls).items()):
             is_slot = isinstance(raw, types.MemberDescriptorType)
             if (
-                (is_slot or isinstance(value, decimal.Context))
+                (is_slot or isinstance(value, _DECIMAL_CONTEXTS()))
                 and isinstance(raw, SLOTS)
                 and name[:2] != "__"
             ):

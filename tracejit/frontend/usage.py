@@ -109,7 +109,7 @@ class Uses:
         objects; their memory is read at each call."""
         if isinstance(place.value, (Tensor, np.ndarray)):
             self.array(place)
-        elif isinstance(place.value, GENERATORS):
+        elif isinstance(place.value, GENERATORS()):
             self.generators.setdefault(id(place.value), place)
         elif is_foreign(place.value):
             self.same(place)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AliasedError, ConcretizationError, UncompilableError
+from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..base.records import record
 from ..frontend.reads import read_function
@@ -33,7 +34,10 @@ from .signatures import as_input, checked_results, leaf_type, parameter_names, s
 from .static_arguments import with_static
 
 if TYPE_CHECKING:
+    from ..ir.passes.algebra import multiply_adds
     from .function import JitFunction
+else:
+    multiply_adds = LazyModule("..ir.passes.algebra.multiply_adds", __package__)
 
 
 class ChosenArrayError(UncompilableError):
@@ -123,9 +127,7 @@ def trace_call(
                 raise
             outside.check(traced.written)
         if jitted._fastmath:
-            from ..ir.passes.algebra.multiply_adds import multiply_adds
-
-            traced.function = multiply_adds(traced.function, everywhere=True)
+            traced.function = multiply_adds.multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
         return CallTrace(uses, numbers, traced, apart, handled)
 

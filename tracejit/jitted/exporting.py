@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..provided import CARRIED, EXPORTED_PROGRAMS, EXPORTING, POINTING
+from ..provided import CARRIED, EXPORTING
 
 if TYPE_CHECKING:
     from ..carried import CarriedFunction
@@ -86,8 +86,7 @@ class Exportable:
         Raises TraceError, with the lines, for what needs Python or LAPACK; TracejitError for targets that
         LLVM does not know, and where there is no linker.
         """
-        derivatives = EXPORTED_PROGRAMS().Derivatives(grad, jacobian, hvp)
-        exported: Exported = EXPORTING().export(self, path, specs, derivatives, casadi, target, kind)
+        exported: Exported = EXPORTING().export(self, path, specs, grad, jacobian, hvp, casadi, target, kind)
         return exported
 
     def cfunc(self, *specs: Any, signature: str | None = None) -> FunctionPointer:
@@ -112,5 +111,5 @@ class Exportable:
 
         Raises as `export`, and ArgumentError for a signature that does not fit.
         """
-        pointer: FunctionPointer = POINTING().function_pointer(self, specs, signature)
+        pointer: FunctionPointer = EXPORTING().function_pointer(self, specs, signature)
         return pointer

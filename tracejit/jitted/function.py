@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import AliasedError, GradientError, HandledError, TraceError, TracejitError
-from ..base.loading import load_module
+from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
 from ..base.process.locks import ForkLock
 from ..generator import DEFAULT
@@ -59,8 +59,11 @@ from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
     from ..tools.viewer import View
+    from . import lowered
     from .explaining import Explanation
     from .lowered import Lowered
+else:
+    lowered = LazyModule(".lowered", __package__)
 
 #: Most native entries that are tried one after the other before the slow path looks the signature up.
 _CHAIN = 6
@@ -366,9 +369,7 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The function at every stage of compilation, as text: ``f.lower(x).as_text("loops")``."""
-        from .lowered import Lowered
-
-        return Lowered(self.trace(*args, **kwargs))
+        return lowered.Lowered(self.trace(*args, **kwargs))
 
     def view(self, *args: Any, **kwargs: Any) -> View:
         """Show a call with these arguments as a page: source, every stage, passes, graph, times.

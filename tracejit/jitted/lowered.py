@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..base.errors import TracejitError
+from ..base.loading import LazyModule
 from ..base.process.locks import computed_once
 from ..base.records import record
 from ..codegen.instrument.listing import listing
@@ -14,6 +15,13 @@ from ..codegen.module.writer import Module, generate
 from ..ir.graph import Function
 from ..ir.passes import OPTIMIZE, PIPELINE, run_passes
 from ..provided import REPORTS
+
+if TYPE_CHECKING:
+    from ..codegen.llvm import targets
+    from ..ir.text import differences
+else:
+    targets = LazyModule("..codegen.llvm.targets", __package__)
+    differences = LazyModule("..ir.text.differences", __package__)
 
 STAGES: Final = ("trace", "optimized", "fused", "loops", "operations", "llvm", "llvm-opt", "asm")
 
@@ -99,9 +107,7 @@ class Lowered:
             >>> "ymm" in f.lower(tj.ones(100)).on("x86-64-v3").as_text("asm")
             True
         """
-        from ..codegen.llvm.targets import named_target
-
-        return Lowered(self.function, named_target(machine))
+        return Lowered(self.function, targets.named_target(machine))
 
     def diff(self, before: str, after: str) -> str:
         """A unified diff of the stages `before` and `after`; values keep their names.
@@ -112,10 +118,8 @@ class Lowered:
             >>> print(f.lower(tj.ones(3)).diff("trace", "optimized").splitlines()[-2])
             +  return %x
         """
-        from ..ir.text.differences import difference
-
         first, second = (self.function_at(stage) or self.as_text(stage) for stage in (before, after))
-        return difference(first, second, before, after)
+        return differences.difference(first, second, before, after)
 
     def as_text(self, stage: str = "optimized") -> str:
         """The text of a stage: one of `STAGES`, or after:PASS."""

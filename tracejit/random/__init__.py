@@ -23,7 +23,8 @@ _MODULES = {
     ),
     "counts": "binomial geometric multinomial poisson rademacher",
     "gammas": "beta chisquare dirichlet f gamma loggamma t",
-    "multivariate": "choice multivariate_normal orthogonal",
+    "choices": "choice",
+    "multivariate": "multivariate_normal orthogonal",
 }
 #: Names of these functions in other libraries.
 _ELSEWHERE = {
@@ -38,6 +39,7 @@ _ELSEWHERE = {
 }
 _LAZY = {name: module for module, names in _MODULES.items() for name in names.split()}
 if _typing.TYPE_CHECKING:
+    from .choices import choice
     from .continuous import (
         ball,
         cauchy,
@@ -54,7 +56,7 @@ if _typing.TYPE_CHECKING:
     )
     from .counts import binomial, geometric, multinomial, poisson, rademacher
     from .gammas import beta, chisquare, dirichlet, f, gamma, loggamma, t
-    from .multivariate import choice, multivariate_normal, orthogonal
+    from .multivariate import multivariate_normal, orthogonal
 else:
 
     def __getattr__(name: str) -> object:

@@ -28,6 +28,17 @@ Pull = Callable[[Any, Any, Sequence[Any], Any, Sequence[OperandType], Attrs], Se
 #: The file of generated functions: below the package, so that no line of theirs counts as the user's.
 GENERATED: Final = f"{__file__}.generated"
 
+
+def functions_of(code: CodeType, scope: dict[str, Any], *names: str) -> list[Callable[..., Any]]:
+    """The functions `names` that generated `code` defines in `scope`. Each has code of its own, in which the
+    interpreter caches where its globals are."""
+    exec(code, scope)
+    functions: list[Any] = [scope[name] for name in names]
+    for function in functions:
+        function.__code__ = function.__code__.replace()
+    return functions
+
+
 #: The package with the rules of the ops.
 _OPS_PACKAGE: Final = f"{ops.__name__}."
 
@@ -230,13 +241,14 @@ def _pull(op: Op, rules: Mapping[int, Rule], needed: tuple[bool, ...]) -> Pull:
         ]
         parts += f"rule{position}({', '.join(['b', 'ct', *arguments])}), "
         scope[f"rule{position}"] = rule.fn
-    pull: Pull = eval(_code(f"lambda b, ct, inputs, out, types, attrs: ({parts})"), scope)
+    (pull,) = functions_of(_pull_code(parts), scope, "pull")
     return pull
 
 
 @functools.cache
-def _code(source: str) -> CodeType:
-    return compile(source, GENERATED, "eval")
+def _pull_code(parts: str) -> CodeType:
+    source = f"def pull(b, ct, inputs, out, types, attrs):\n    return ({parts})"
+    return compile(source, GENERATED, "exec")
 
 
 def _is_own(rule: Rule) -> bool:

@@ -21,7 +21,7 @@ from ..location import user_location
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from .nodes import OpNode
-from .plans import GENERATED, Composite, plan_of, plans_of, with_kept_axes
+from .plans import GENERATED, Composite, functions_of, plan_of, plans_of, with_kept_axes
 from .saved import pack
 from .views import UNRECORDED
 
@@ -150,8 +150,7 @@ def recorder(op: Op | Composite, builtin: Builtin | None = None) -> Callable[...
         "UNRECORDED": UNRECORDED, "observers": _observers, "plan_of": plan_of, "record": record,
         "ref": weakref.ref, "save": _saved,
     }  # fmt: skip
-    exec(code, scope)
-    generated: Callable[..., None] = scope["recorder"]
+    (generated,) = functions_of(code, scope, "recorder")
     return generated
 
 

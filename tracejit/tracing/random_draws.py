@@ -8,23 +8,24 @@ generator without a seed, the system draws that.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from ..base.errors import TraceError
+from ..base.loading import Loaded, load_module
 from ..frontend.libraries.library import GENERATORS
 from ..frontend.usage import Uses
 
 T = TypeVar("T")
 
-#: The generators behind the functions of ``np.random`` and ``random``.
-_GLOBAL: Final = {
-    "np.random": getattr(np.random.rand, "__self__"),  # noqa: B009 - not in the stubs
-    "random": getattr(random.random, "__self__"),  # noqa: B009
-}
+#: Functions of ``np.random`` and ``random``, by the labels of these: methods of the generators behind them.
+_GLOBAL: Final = {"np.random": ("numpy.random", "rand"), "random": ("random", "random")}
+_SYSTEM: Final = Loaded("random:SystemRandom")
+_GENERATOR: Final = Loaded("numpy.random:Generator")
+_BIT_GENERATOR: Final = Loaded("numpy.random:BitGenerator")
+_RANDOM_STATE: Final = Loaded("numpy.random:RandomState")
 
 
 def refuse_draws(name: str, uses: Uses, trace: Callable[..., T], *arguments: Any) -> T:
@@ -55,33 +56,37 @@ def _error(name: str, call: str) -> TraceError:
 def _generators(uses: Uses) -> dict[str, Any]:
     """The generators that may be drawn from, by what messages call them, those first that calls are known
     of."""
-    generators = {f"{call}()": owner for call, owner in uses.frozen.items() if isinstance(owner, GENERATORS)}
+    generators = {
+        f"{call}()": owner for call, owner in uses.frozen.items() if isinstance(owner, GENERATORS())
+    }
     generators |= {str(place.source): place.value for place in uses.generators.values()}
     if uses.hands_over:
-        generators |= {f"a function that it calls, from the state of {key},": _GLOBAL[key] for key in _GLOBAL}
+        for key, (module, function) in _GLOBAL.items():
+            owner = getattr(load_module(module), function).__self__
+            generators[f"a function that it calls, from the state of {key},"] = owner
     # nothing tells of the system's own numbers
-    return {call: owner for call, owner in generators.items() if not isinstance(owner, random.SystemRandom)}
+    return {call: owner for call, owner in generators.items() if not isinstance(owner, _SYSTEM())}
 
 
 def _bits(generator: Any) -> Any:
-    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator
+    return generator.bit_generator if isinstance(generator, _GENERATOR()) else generator
 
 
 def _state(generator: Any) -> Any:
     generator = _bits(generator)
-    if isinstance(generator, np.random.BitGenerator):
+    if isinstance(generator, _BIT_GENERATOR()):
         # the children that `spawn` makes
         return generator.state, getattr(generator.seed_seq, "n_children_spawned", 0)
-    if isinstance(generator, np.random.RandomState):
+    if isinstance(generator, _RANDOM_STATE()):
         return generator.get_state(legacy=False)
     return generator.getstate()
 
 
 def _restore(generator: Any, state: Any) -> None:
     generator = _bits(generator)
-    if isinstance(generator, np.random.BitGenerator):
+    if isinstance(generator, _BIT_GENERATOR()):
         generator.state = state[0]
-    elif isinstance(generator, np.random.RandomState):
+    elif isinstance(generator, _RANDOM_STATE()):
         generator.set_state(state)
     else:
         generator.setstate(state)

@@ -408,8 +408,8 @@ class Tracer(Builder):
         return self._valid(_RESHAPE, (part,), _SCALAR, dtype, ())
 
     def elementwise(self, op: Op, operands: tuple[Any, ...]) -> Value:
-        """Record the elementwise `op`, without attributes, as `run` does: mostly in one step. To be called by
-        the function of that op, on the user's behalf, and that by one of this package."""
+        """Record the elementwise `op`, without attributes, as `run` does: mostly in one step. To be called on
+        behalf of a function of this package."""
         owned, weak = self._owned, self._weak
         values: list[Any] = []
         key = [id(op), id(default_dtype())]

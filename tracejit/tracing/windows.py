@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..ir.analysis.affine import Affine
 from ..ir.graph import Value
-from ..ir.passes.array_loops.affine import Affine
 from ..tensors.tensor import Tensor
 
 if TYPE_CHECKING:

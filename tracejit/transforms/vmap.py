@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
 from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, broadcast, cast
 from ..base.errors import AxisError, DTypeError, ShapeError, TracejitError
+from ..base.loading import LazyModule
 from ..dispatch.regions import replay
 from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Value
@@ -32,6 +33,11 @@ from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
 from ..tracing.tracer import Tracer, as_value, tracing
 from .grad import name_of, recording, transform
+
+if TYPE_CHECKING:
+    from ..ir.passes.algebra import cleanup
+else:
+    cleanup = LazyModule("..ir.passes.algebra.cleanup", __package__)
 
 Axis = int | None
 
@@ -270,12 +276,10 @@ class _Call:
     def run(self, *, units: bool = False) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
         """The results with mapped axes in front, which are mapped, and their structure. With `units`, what is
         mapped are unit vectors."""
-        from ..ir.passes.algebra.cleanup import dce  # passes load where they run
-
         function, holders, structure = self._trace()
         flags = [True] * len(self.inputs) + [False] * len(holders)
         inputs = [*self.inputs, *holders]
-        function = dce(function)
+        function = cleanup.dce(function)
         if units:
             function = with_late_choices(function, range(len(self.inputs)))
             inputs = [*[cast(unit, BOOL) for unit in self.inputs], *holders]

@@ -22,13 +22,14 @@ from ....ir.types import Shape, contiguous_strides
 from ...llvm.function import Code
 from ...llvm.registers import Number, Reg
 from ...llvm.target import Target
+from ...loops.emit import emit_inside
 from ...lowering.kernel import Kernel, signature
 from ...lowering.loop_nest import Memory
 from ...lowering.lowering import Lowering, LoweringContext
 from ...lowering.parallel_for import part_of
 from ...maths import MathsWriter
+from ...nest.maps import ScheduledLoops, map_kernel, reach
 from ...nest.schedule import schedule_tile
-from ...nest.writing.inside import InsideWriter
 from ...plan.arena import ArenaBlock, pack
 from .memory import ArrayAccess
 from .plan import ON_STACK, TransformPlan
@@ -187,9 +188,10 @@ class TiledWriter:
         sizes = (*[1] * count, *domain[count:])
         nest = schedule_tile(region, fusion.attrs, name, self.context.target, sizes, place)
         nest.limit_copies(self.context.parameters.copies)
-        self.code += InsideWriter(nest, self.w, [self._base(*base) for base in bases]).write_inside()
+        loops = map_kernel(nest, reach(nest), self.context.target)
+        self.code += emit_inside(loops, self.w, [self._base(*base) for base in bases])
         self.cycles += nest.cycles * plan.lines
-        self.descriptions.append(str(nest))
+        self.descriptions.append(str(ScheduledLoops(nest, loops)))
 
     def _base(self, value: Value, strides: Sequence[int]) -> str:
         """Pointer to the start of an access of `value` that moves by `strides` along the batch."""

@@ -14,7 +14,6 @@ from ....ir.ops.linalg.adjugate import ADJUGATE
 from ....ir.ops.linalg.cholesky import CHOLESKY
 from ....ir.ops.linalg.determinant import MAX_COFACTORS
 from ....ir.ops.linalg.lu import LU, LU_SOLVE, PERMUTATION_OF_PIVOTS
-from ....ir.ops.linalg.small import cycles, fits_registers, is_small, sizes
 from ....ir.ops.linalg.triangular import TRIANGULAR_SOLVE
 from ....ir.registry import Attrs, Kind, Op
 from ...interface import LINALG_ERROR
@@ -22,6 +21,7 @@ from ...llvm.emitter import INT_OF, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...lowering.kernel import Kernel, empty_kernel, signature
 from ...lowering.lowering import Lowering, LoweringContext
+from ...lowering.small_matrices import cycles, fits_registers, is_small, sizes
 from ...maths import MathsWriter
 from ..lapack.lowering import lapack_kernel, lapack_workspace
 from . import algorithms

@@ -18,7 +18,7 @@ from ....base.machine import machine
 from ...llvm.emitter import BITS, Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import is_record, joined, separated, turned
-from ...nest.writing.prefetch import READ_AHEAD, WRITTEN_AHEAD
+from ...loops.lines import READ_AHEAD, WRITTEN_AHEAD
 from .matrices import RegisterMatrix
 from .scratch_matrix import ScratchMatrix
 

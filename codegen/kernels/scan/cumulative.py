@@ -22,12 +22,12 @@ from ...interface import THREADS
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, Declarations
 from ...llvm.target import Target
+from ...loops.lines import ask_for
 from ...lowering.kernel import Kernel, empty_kernel, signature
 from ...lowering.lowering import Lowering, LoweringContext
 from ...lowering.parallel_for import context_of, run_tasks, task_function
 from ...maths import MathsWriter
 from ...nest.streaming import asked_bytes, streamed_bytes
-from ...nest.writing.prefetch import ask_for
 from .axis import Lines, chunk_bytes, round_chunks
 
 #: Lanes of vectors that are folded in themselves, at most. LLVM 20 cannot shuffle two vectors of 64 bytes

@@ -213,7 +213,7 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
     """A call with `nargs` arguments."""
     table, raised = self["content"], f.returning(None)
     with f.attempt() as slow:
-        slow.unless(is_in_use(f, table))
+        slow.when(is_bypassed(f))
         slow.unless(f.below(nargs, MOST_ARGUMENTS))
         values = f.array(OBJECT, MOST_ARGUMENTS)
         tracked = _take_operands(f, table, args, nargs, values, slow)
@@ -246,10 +246,9 @@ def _share_memory(
         raised.unless(share(f, x, result, table["step"], argument, table["shorten"]))
 
 
-def is_in_use(f: NativeWriter, table: Pointer) -> Reg:
-    """Whether the function of an eager table serves calls: it is on, and no thread traces or observes."""
-    bypass = f.global_("tracejit_bypass", "i64").value
-    return f.and_(f.eq(bypass, 0), f.ne(table["on"], 0))
+def is_bypassed(f: NativeWriter) -> Reg:
+    """Whether all calls take their Python functions: a thread traces or observes."""
+    return f.ne(f.global_("tracejit_bypass", "i64").value, 0)
 
 
 def _take_operands(

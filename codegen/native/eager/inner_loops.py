@@ -62,7 +62,7 @@ from ..structs import (
 )
 from ..tensors import requires_grad, wrap
 from ..writer import Exit, NativeWriter
-from .calls import is_in_use
+from .calls import is_bypassed
 from .operands import array_of, elements, is_same_shape, read_number, row_of
 
 
@@ -155,7 +155,7 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
     """A call with a list or tuple, and an axis."""
     table = self["content"]
     with f.attempt() as slow:
-        slow.unless(f.and_(is_in_use(f, table), f.eq(nargs, 2)))
+        slow.unless(f.and_(f.not_(is_bypassed(f)), f.eq(nargs, 2)))
         place, count = f.variable("i64"), f.variable("i64")
         slow.unless(read_int(f, args[1], place))
         items = items_of(f, args[0], count)
@@ -255,7 +255,7 @@ def eager_op(f: NativeWriter, self: Annotated[Pointer, bytes_of(OP)], args: Obje
     """An op of one operand or two."""
     table, flags = self["content"], f.module.numbers["flags"]
     with f.attempt() as slow:
-        slow.unless(f.and_(is_in_use(f, table), f.eq(nargs, table["operands"])))
+        slow.unless(f.and_(f.not_(is_bypassed(f)), f.eq(nargs, table["operands"])))
         tensors, unary = f.ne(table["tensors"], 0), f.eq(nargs, 1)
         x, y = args[0], f.variable(OBJECT, None)
         x_array, y_array = array_of(f, x, tensors), f.variable(ARRAY, None)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound
+from ...loops.interleaving import side_by_side
 from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
-from ..interleaving import side_by_side
 from ..writing.element import ElementPass, Places, RowValues
 from .totals import LONG, FoldStep, Run, Totals, add_blocks, is_float_sum
 

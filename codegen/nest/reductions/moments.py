@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from ....ir.analysis.moments import second_moments
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Function
-from ....ir.passes.algebra.moments import second_moments
 from ...llvm.emitter import Reg, constant
 from ...lowering.loop_nest import Member, Nest, Split
 from ...maths.support import muladd

@@ -1,6 +1,5 @@
 """Writing scheduled nests as LLVM text.
 
 `nest_writer` writes the loops, with explicit vectors along the last dimension and masked remainders;
-`element` writes what one stage does at each element. Maps that read something transposed go over it in
-squares, which are turned in registers (`transposed_reads`).
+`element` writes what one stage does at each element.
 """

@@ -1,5 +1,5 @@
-"""Columns that lie side by side, such as real and imaginary parts: read and stored as whole vectors, in which
-their elements take turns. An access of each column alone would be one of every second element."""
+"""Accesses of columns that lie side by side, such as real and imaginary parts, which are read and stored
+together (`loops/columns.py`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ...llvm import strided_reads
-from ...llvm.emitter import Reg
-from ...llvm.loops import FunctionWriter
 from ...lowering.loop_nest import Memory, Nest, Write
-from .prefetch import ask_for
 
 #: Most columns that are stored together, with so many values.
 MOST_COLUMNS: Final = 8
@@ -38,30 +35,6 @@ def neighbouring_reads(nest: Nest, leaves: Iterable[Memory]) -> dict[Memory, tup
     return together
 
 
-def read_columns(
-    w: FunctionWriter, columns: Sequence[Memory], place: str, lanes: int, copy: int, mask: Reg | None
-) -> list[Reg]:
-    """The elements of neighbouring columns, the first of which begins at `place`: of vectors side by side
-    the ones number `copy`."""
-    count, dtype = len(columns), columns[0].dtype
-    vectors = [
-        w.load(
-            w.offset(place, dtype, (count * copy + number) * lanes),
-            dtype,
-            lanes,
-            _spread(w, mask, count, lanes, number),
-        )
-        for number in range(count)
-    ]
-    values = []
-    for column in range(count):
-        elements = vectors[0]
-        for picks, vector in zip(strided_reads.picks(count, lanes, column), vectors[1:], strict=True):
-            elements = w.shuffle(elements, vector, picks)
-        values.append(elements)
-    return values
-
-
 def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tuple[Write, ...]]:
     """The writes of all columns along which the lanes lie, in order, by the first of them."""
     dim = nest.vector_dim
@@ -84,41 +57,3 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tupl
             else:
                 del offsets[0]
     return together
-
-
-def put_columns(
-    w: FunctionWriter, columns: Sequence[Reg], place: str, lanes: int, copy: int, mask: Reg | None,
-    *, past_cache: bool, asked: bool,
-) -> None:  # fmt: skip
-    """Store neighbouring columns from `place` on: of vectors side by side the ones number `copy`."""
-    count = len(columns)
-    if columns[0].dtype == "bool":
-        columns = [w.convert("zext", column, "u8") for column in columns]
-    dtype, vectors = columns[0].dtype, [w.splat(column, lanes) for column in columns]
-    for number in range(count):
-        at = [divmod(number * lanes + lane, count) for lane in range(lanes)]
-        distinct = {vectors[column].text: vectors[column] for _, column in at}
-        first, *others = distinct.values()
-        # lanes of a vector that is not there yet hold anything
-        elements = w.shuffle(first, None, [row for row, _ in at])
-        for other in others:
-            picks = [
-                lanes + row if vectors[column].text == other.text else lane
-                for lane, (row, column) in enumerate(at)
-            ]
-            elements = w.shuffle(elements, other, picks)
-        elements_before = (count * copy + number) * lanes
-        if asked and mask is None:
-            ask_for(w, dtype, place, elements_before, write=True)
-        target = w.offset(place, dtype, elements_before)
-        if past_cache and mask is None:
-            w.store_past_cache(elements, target)
-        else:
-            w.store(elements, target, _spread(w, mask, count, lanes, number))
-
-
-def _spread(w: FunctionWriter, mask: Reg | None, count: int, lanes: int, number: int) -> Reg | None:
-    """The `mask` of rows for the elements of vector `number` of `count` columns."""
-    if mask is None:
-        return None
-    return w.shuffle(mask, None, [(number * lanes + lane) // count for lane in range(lanes)])

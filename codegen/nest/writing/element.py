@@ -8,12 +8,14 @@ from typing import Protocol
 
 from ....ir.graph import Value
 from ...llvm.emitter import Reg
+from ...loops.columns import put_columns, read_columns
+from ...loops.lines import ask_for, begins_line
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ...maths import MathsWriter
+from ...maths.divisors import Divisor, quotient
 from ...maths.support import muladd
-from ..divisors import Divisor, divisors, is_division, quotient
-from .columns import neighbouring_reads, neighbouring_writes, put_columns, read_columns
-from .prefetch import ask_for, begins_line
+from ..divisors import divisors, is_division
+from .columns import neighbouring_reads, neighbouring_writes
 
 #: Location of each access at the current place of the loops: a pointer, or for iotas a number.
 Places = dict[Memory, "str | Reg"]
@@ -144,7 +146,9 @@ class ElementPass:
                 else:
                     place = places[columns[0]]
                     assert isinstance(place, str)
-                    values_read = read_columns(w, columns, place, writer.nest.lanes, copy, mask)
+                    lanes, dtype, count = writer.nest.lanes, columns[0].dtype, len(columns)
+                    place = w.offset(place, dtype, count * copy * lanes)
+                    values_read = read_columns(w, dtype, count, place, lanes, mask)
                     leaves.update(zip(columns, values_read, strict=True))
             return leaves[source]
 
@@ -180,10 +184,12 @@ class ElementPass:
             else:
                 place = places[write.memory]
                 assert isinstance(place, str)
-                columns = [read(column.source) for column in together]
+                stored = [read(column.source) for column in together]
+                before = len(stored) * copy * writer.nest.lanes
                 put_columns(
-                    w, columns, place, writer.nest.lanes, copy, mask,
+                    w, stored, w.offset(place, write.memory.dtype, before), writer.nest.lanes, mask,
                     past_cache=write.memory in writer.streaming, asked=write.memory in writer.nest.asked,
+                    before=before,
                 )  # fmt: skip
         out = []
         distances: dict[Value, Reg] = {}

@@ -14,13 +14,14 @@ from ....ir.graph import Value
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound
+from ...loops.interleaving import side_by_side
 from ...lowering.exits import poll_or_return
 from ...lowering.kernel import signature
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from ...lowering.packing import OpWriter
 from ...maths import MathsWriter
-from ..divisors import Divisor, divisor_of, pays, shared_in_map
-from ..interleaving import side_by_side
+from ...maths.divisors import divisor_of
+from ..divisors import pays
 from ..reductions.folding import fold_loops, line_of, totals_of
 from ..reductions.totals import column_step
 from ..row_blocks import rows_at_a_time, write_rows
@@ -50,8 +51,6 @@ class NestWriter:
         #: Known outcomes of windows' checks, and the loops' indices, where code is being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
-        #: Inverted divisors of the elements of a map's line.
-        self.divisors: dict[Leaf | Value, Divisor] = {}
         self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         self.folded_alone = nest.folded_alone
@@ -152,8 +151,6 @@ class NestWriter:
     def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
         """The loop that carries the lanes, when its dimension is parallel: whole groups, then the rest."""
         nest, w, extent = self.nest, self.w, self.nest.sizes[dim]
-        for memory in shared_in_map(nest, w):
-            self.divisors[memory] = divisor_of(w, w.load(str(places[memory]), memory.dtype), nest.lanes)
 
         def vectors(first: Bound, stop: Bound, copies: int) -> None:
             def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -194,8 +191,6 @@ class NestWriter:
         """Write all stages at one place of the parallel loops. `copies` vectors side by side share it."""
         nest = self.nest
         rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
-        for row in rows:
-            row.divisors.update(self.divisors)
         turn_in(self.w, nest, places, whole=mask is None)
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)

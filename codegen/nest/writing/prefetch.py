@@ -1,4 +1,4 @@
-"""Prefetches: of the next row while this one is worked on, and of lines to write to.
+"""Prefetches of the next row while this one is worked on.
 
 A nest of several stages reads a row from memory in the first one and from the cache in the others, so that
 memory is idle most of the time, and then waited for: the machine's own prefetching ends where a page does,
@@ -9,21 +9,16 @@ Where several arrays are read, each is asked for in a stage of its own, and come
 the first one is small, and a stage that asks for more than the core can wait for stands still. The gradients
 of layernorm and softmax ran 1.1 times as fast as with all of it in one stage, or with one array alone.
 
-Which accesses' lines are asked for whatever the nest is, and what that gains: `nest.streaming`.
+Which accesses' lines are asked for whatever the nest is, and what that gains: `nest.streaming`; how:
+`loops/lines.py`.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from ....base.machine import machine
 from ....ir.graph import Value
-from ...llvm.loops import FunctionWriter
+from ...loops.lines import itemsize
 from ...lowering.loop_nest import Memory, Nest, memories_of
-
-#: Bytes from an access to the line that is asked for meanwhile. Half or twice as many do no worse.
-WRITTEN_AHEAD: Final = 1 << 10
-READ_AHEAD: Final = 1 << 11
 
 
 def large_bytes() -> int:
@@ -44,7 +39,7 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
     for _, source in sorted(read, key=lambda entry: entry[0]):
         for memory in () if isinstance(source, Value) else memories_of(source):
             row = memory.strides[nest.parallel - 1]
-            nbytes = nest.sizes[-1] * _itemsize(memory.dtype)
+            nbytes = nest.sizes[-1] * itemsize(memory.dtype)
             if (
                 memory.buffer is not None
                 and memory.strides[-1] == 1
@@ -54,20 +49,3 @@ def fetched_ahead(nest: Nest) -> tuple[Memory, ...]:
             ):
                 memories[memory] = None
     return tuple(memories)[: nest.stages - 1]
-
-
-def _itemsize(dtype: str) -> int:
-    return 1 if dtype == "bool" else int(dtype[1:]) // 8
-
-
-def begins_line(dtype: str, elements: int) -> bool:
-    """Whether so many elements from a line's beginning another line begins."""
-    return elements * _itemsize(dtype) % machine().line_bytes == 0
-
-
-def ask_for(w: FunctionWriter, dtype: str, place: str, elements: int, *, write: bool) -> None:
-    """Ask for a line to read or to write to, ahead of the one that begins `elements` behind `place`, if one
-    does."""
-    if begins_line(dtype, elements):
-        ahead = (WRITTEN_AHEAD if write else READ_AHEAD) // _itemsize(dtype)
-        w.prefetch(w.offset(place, dtype, elements + ahead), write=write)

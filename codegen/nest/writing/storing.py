@@ -9,9 +9,9 @@ from typing import Protocol
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
+from ...loops.lines import ask_for
 from ...lowering.loop_nest import Memory, Write
 from .element import NestContext, Places
-from .prefetch import ask_for
 
 
 class FoldingContext(NestContext, Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...builder import Builder
+from ...capabilities import has_small_matrices
 from ...dtypes import INT64
 from ...graph import Function, Instruction, Value
 from ...ops.linalg.common import (
@@ -17,7 +18,6 @@ from ...ops.linalg.common import (
     scaled_columns,
     unit_roundoff,
 )
-from ...ops.linalg.small import is_small
 from ...registry import OPS
 from ..rewriting import Definitions
 
@@ -26,7 +26,7 @@ def factored_adjugate(b: Builder, instruction: Instruction, defs: Definitions) -
     """``det(a) a^-1`` by the LU factors; a batch with a matrix that is singular, but for rounding, takes the
     singular values of all as well, and each matrix its own."""
     a = instruction.operands[0]
-    if is_small(instruction) or 0 in a.shape:
+    if has_small_matrices(instruction) or 0 in a.shape:
         return None
     lu, pivots, permutation = b.lu(a)
     sizes = b.abs(diagonal(b, lu))

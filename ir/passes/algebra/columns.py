@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ...graph import Instruction, Value
+from ...grouping.inlining import MOST_COLUMNS, Definitions, is_window
+from ...grouping.reasons import is_fusable
 from ...registry import Kind
-from ..fusion.inlining import MOST_COLUMNS, Definitions, is_window
-from ..fusion.reasons import is_fusable
 
 #: Least rows for which columns are split: below, there would be more code for little work.
 LEAST_ROWS: Final = 1 << 9

@@ -11,6 +11,7 @@ import math
 from typing import Any, Final
 
 from ....base.records import record
+from ...analysis.affine import Affine, AffineValues
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes, sliced_axes
@@ -18,7 +19,6 @@ from ...registry import Kind
 from ...types import Shape
 from ..loops.control_flow import map_regions
 from ..rewriting import Definitions, rewrite
-from .affine import Affine, AffineValues
 
 #: Reads of more elements than this, and this many of each, go by windows that overlap.
 MANY: Final = 4096

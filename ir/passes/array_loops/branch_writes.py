@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...analysis.index_ranges import UNKNOWN, Interval, index_ranges
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.indexing import GATHER, indexed_axes
 from ...registry import Kind
 from ..loops.control_flow import trim
-from .index_ranges import UNKNOWN, Interval, index_ranges
 
 
 def writes_behind_branches(loop: Instruction, defs: Mapping[Value, Instruction]) -> Instruction:

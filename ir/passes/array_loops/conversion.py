@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from ...analysis.affine import AffineValues, loop_forms
+from ...analysis.loop_arrays import MAX_ELEMENTS
 from ...builder import Builder, inline
 from ...dataflow import has_effect, increment, read_counts
 from ...dtypes import INT64
@@ -22,8 +24,6 @@ from ...graph import Function, Instruction, Substitution, Value
 from ...registry import Kind
 from ...transforms.batching import all_mapped, rule_of, spread
 from ..algebra.cleanup import dce
-from ..loops.register_state import MAX_ELEMENTS
-from .affine import AffineValues, loop_forms
 from .affine_accesses import has_large_windows, slice_accesses
 from .branch_writes import writes_behind_branches
 from .conditional_folds import select_terms

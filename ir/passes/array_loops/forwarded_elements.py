@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ....base.records import record
+from ...analysis.affine import Affine, AffineValues, loop_forms
 from ...builder import Builder
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.indexing import indexed_axes
 from ...registry import OPS, Kind
 from ..rewriting import Definitions
-from .affine import Affine, AffineValues, loop_forms
 
 #: Steps back for which a value is kept.
 MOST_STEPS: Final = 2

@@ -13,13 +13,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...analysis.loop_arrays import is_array
 from ...builder import Builder
+from ...capabilities import cycles_of_step, steps_are_vectors
 from ...dataflow import has_effect
 from ...graph import Function, Instruction, Value
 from ...ops.control_flow.definitions import SCAN
 from ...registry import Kind
 from ...transforms.batching import spread
-from ..loops.register_state import cycles_of_step, is_array, runs_in_lanes
 from ..rewriting import Definitions
 
 #: A map of less work is not worth the arrays that it reads and writes.
@@ -60,7 +61,7 @@ def mapped_loop(
         return None if loop.attrs["reverse"] else _flattened(b, loop, operands, mapped, size)
     region = Function("step", loop.operands, (loop,), loop.results)
     large = any(many and is_array(operand) for operand, many in zip(loop.operands, mapped, strict=True))
-    if large or has_effect(loop) or _mostly_reads(loop, defs) or not runs_in_lanes(region):
+    if large or has_effect(loop) or _mostly_reads(loop, defs) or not steps_are_vectors(region):
         return None
     return _map(b, loop, operands, mapped, size, defs)
 

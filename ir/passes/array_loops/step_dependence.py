@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ....base.records import record
+from ...analysis.affine import Affine, AffineValues
 from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes
 from ...types import Shape
-from .affine import Affine, AffineValues
 
 
 @record(eq=False)

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ....base.records import record
+from ...analysis.affine import Affine
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import INT64, is_inexact
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Op
-from .affine import Affine
 
 #: The reduction that folds many values with an op, by the op's name.
 FOLDS: Final = {

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from ....base.records import record
+from ...analysis.affine import Affine, AffineValues, loop_forms
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes
 from ...registry import Kind
 from ...types import Shape
-from .affine import Affine, AffineValues, loop_forms
 from .boxes import Box
 
 _ZERO: Final = Affine(0, 0, ())

@@ -127,8 +127,8 @@ STRUCTURE: Final[dict[str, Rule]] = {
 
 #: The rule that rewrites each op to planes: ``rule(b, *operands)``.
 _RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
-#: Elements of complex values that loops have in planes, as registers have them.
-_MOST_IN_REGISTERS: Final = 64
+#: Elements of complex values that loops have in planes.
+_MOST_IN_PLANES: Final = 64
 #: Products of sums: ``rule(splitter, instruction, *operands)``.
 _PRODUCTS: Final[dict[str, Callable[..., Planes]]] = {"convolve": contraction, "matmul": matrix_product}
 
@@ -142,9 +142,9 @@ def complex_planes(function: Function) -> Function:
 
 
 def _is_large(value: Value) -> bool:
-    """Whether a complex value, which a loop reads or stacks, is too large for registers: as pairs, a stack of
+    """Whether a complex value, which a loop reads or stacks, is better off as pairs: so, a stack of
     transforms is written without copies."""
-    return value.type.size > _MOST_IN_REGISTERS
+    return value.type.size > _MOST_IN_PLANES
 
 
 def _has_complex(function: Function) -> bool:

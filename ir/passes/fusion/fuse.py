@@ -23,13 +23,13 @@ from typing import Final, TypeAlias
 
 from ...dataflow import has_effect
 from ...graph import Function, Instruction
+from ...grouping.groups import ACROSS, Unit, Units
+from ...grouping.inlining import Reads
+from ...grouping.outlining import outline
+from ...grouping.reasons import CYCLE, OTHER_SHAPE, Misfit, is_fusable
 from ...registry import Kind
-from .groups import ACROSS, Unit, Units
 from .horizontal_fusion import siblings
-from .inlining import Reads
 from .legality import Legality, Placement
-from .outlining import outline
-from .reasons import CYCLE, OTHER_SHAPE, Misfit, is_fusable
 from .rematerialization_after import repeat_cheap
 
 #: Told why an instruction did not join a group of producers: (instruction, what it reads of the group, why).

@@ -9,8 +9,8 @@ from typing import Final
 
 from ....base.machine import machine
 from ...graph import Value
-from .groups import Unit, reads_own_element, whole
-from .inlining import Reads
+from ...grouping.groups import Unit, reads_own_element, whole
+from ...grouping.inlining import Reads
 
 #: The most bytes that an element has.
 WIDEST: Final = 16

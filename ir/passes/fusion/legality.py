@@ -20,11 +20,9 @@ from ....base.machine import machine
 from ....base.records import record
 from ...access import identity, resolve
 from ...graph import Instruction, Value
-from ...registry import Kind
-from ...types import Shape
-from .groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole
-from .inlining import MOST_COLUMNS, Reads, is_computed, parts_of
-from .reasons import (
+from ...grouping.groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole
+from ...grouping.inlining import MOST_COLUMNS, Reads, is_computed, parts_of
+from ...grouping.reasons import (
     CYCLE,
     FAR_COLUMNS,
     FOLDED_ACROSS,
@@ -39,6 +37,8 @@ from .reasons import (
     long_row_bytes,
     why_alone,
 )
+from ...registry import Kind
+from ...types import Shape
 
 #: A global, as looking up the member of an enumeration costs more than the comparison.
 _ELEMENTWISE: Final = Kind.ELEMENTWISE

@@ -20,9 +20,9 @@ from typing import Final
 from ....base.machine import machine
 from ....base.records import record
 from ...graph import Function, Instruction, Substitution, Value, distinct_types
+from ...grouping.groups import Unit
+from ...grouping.inlining import Reads
 from ...registry import Kind
-from .groups import Unit
-from .inlining import Reads
 
 #: Cycles per vector that all ops behind a value may cost together where it stays in the second cache.
 MOST_CYCLES: Final = 6.0

@@ -23,9 +23,9 @@ from ....base.machine import machine
 from ...access import resolve
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
+from ...grouping.reasons import why_alone
 from ...registry import Kind
 from ...types import Shape
-from .reasons import why_alone
 
 #: A source that is read has at least this many times fewer elements than the value computed from it.
 SMALL: Final = 16

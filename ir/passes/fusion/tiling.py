@@ -19,13 +19,13 @@ from typing import Final
 from ....base.machine import machine
 from ...access import counter_strides, element_strides, resolve
 from ...graph import Function, Instruction, Substitution, Value
+from ...grouping.groups import Unit, Units
+from ...grouping.inlining import Definitions, is_computed
+from ...grouping.outlining import effects_before, producers_first
 from ...ops.fusion import COLUMNS, EACH, READ, TILED
 from ...ops.signal.fourier import batch_of_lines
 from ...registry import Access, Kind
 from ...types import Shape, contiguous_strides
-from .groups import Unit, Units
-from .inlining import Definitions, is_computed
-from .outlining import effects_before, producers_first
 
 #: Elements apart that neighbouring lanes may be read in memory.
 _NEAR: Final = 2

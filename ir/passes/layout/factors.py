@@ -8,8 +8,8 @@ from typing import Final
 
 from ....base.records import record
 from ...graph import Value
+from ...grouping.inlining import MOST_COLUMNS
 from ...types import Shape
-from ..fusion.inlining import MOST_COLUMNS
 
 #: Lanes run along the last axis, which is as long as this.
 LEAST_COLUMNS: Final = 16
@@ -32,9 +32,9 @@ class Factors:
         return tuple(1 if repeated else size for size, repeated in zip(self.fine, self.repeated, strict=True))
 
     @property
-    def fits_lanes(self) -> bool:
-        """Whether lanes along the last axis are filled: it is long, or repeated, or has a few columns, which
-        are unrolled."""
+    def has_long_rows(self) -> bool:
+        """Whether vectors along the last axis are filled: it is long, or repeated, or has a few columns,
+        which are unrolled."""
         kept = kept_of(self.fine, self.repeated)
         if not kept or self.repeated[-1] or kept[-1] >= LEAST_COLUMNS:
             return True

@@ -14,12 +14,12 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ...analysis.affine import AffineValues
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...ops.creation import EMPTY
 from ...registry import Kind
 from ..algebra.cleanup import dce
-from ..array_loops.affine import AffineValues
 from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
 from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
 

@@ -24,11 +24,11 @@ from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
+from ...grouping.inlining import is_inline
+from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ...types import Shape
 from ..algebra.cleanup import dce
-from ..fusion.inlining import is_inline
-from ..fusion.reasons import why_alone
 from ..rewriting import Definitions, constant_of, rewrite
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.

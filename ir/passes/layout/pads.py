@@ -29,10 +29,10 @@ from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
+from ...grouping.inlining import is_window
+from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
-from ..fusion.inlining import is_window
-from ..fusion.reasons import why_alone
 from ..fusion.rematerialization_after import MOST_CYCLES, least_bytes
 from ..rewriting import Definitions, constant_of, rewrite
 

@@ -7,9 +7,9 @@ import math
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...graph import Function, Substitution, Value
+from ...grouping.inlining import parts_of
+from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
-from ..fusion.inlining import parts_of
-from ..fusion.reasons import why_alone
 from ..rewriting import constant_of
 from .factors import MOST_PLACES, Factors, wide
 

@@ -24,12 +24,12 @@ from typing import Final
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...graph import Function, Instruction, Substitution, Value
+from ...grouping.inlining import parts_of
+from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ...types import Shape
 from ..algebra.cleanup import dce
 from ..algebra.simplify import simplify
-from ..fusion.inlining import parts_of
-from ..fusion.reasons import why_alone
 from ..rewriting import constant_of
 from .factors import MOST_PLACES, Factors, common, grouped, groups_of, kept_of, refined, wide
 from .repeated_writes import RepeatedWrites
@@ -208,7 +208,7 @@ class _Repeats:
             (value,) = self.b.append(OPS["slice"], (value,), chosen)
         repeated = tuple(own for own, size in zip(factors.repeated, fine, strict=True) if size != 1)
         sliced = Factors(self._reshaped(value, wide(kept)), wide(fine), repeated)
-        return sliced if sliced.fits_lanes else None
+        return sliced if sliced.has_long_rows else None
 
     def _reduction(self, instruction: Instruction) -> Factors | None:
         (operand,), op = instruction.operands, instruction.op
@@ -253,7 +253,7 @@ class _Repeats:
             return None
         repeated = common(parts)
         result = Factors(parts[0].value, fine, repeated)
-        if not result.fits_lanes:
+        if not result.has_long_rows:
             return None
         values = tuple(
             [
@@ -302,7 +302,7 @@ class _Repeats:
         (value,) = self.b.append(OPS["concat"], values, {"axis": axis - sum(repeated[:axis])})
         self.gained = True
         joined = Factors(value, fine, repeated)
-        return joined if joined.fits_lanes else None
+        return joined if joined.has_long_rows else None
 
     # -- operands ---------------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from collections import Counter
 from typing import Any, Final
 
 from ....base.records import record
+from ...analysis.loop_arrays import is_array
 from ...builder import Builder
+from ...capabilities import by_element
 from ...dataflow import increment, read_counts
 from ...dtypes import is_inexact
 from ...graph import Function, Instruction, Value
@@ -20,7 +22,6 @@ from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, Rule, rewrite
 from .control_flow import map_regions
-from .register_state import is_array, is_small
 
 #: Ops whose operands may be taken in any order, with the same result; those of integers alone.
 _ANY_ORDER: Final = ("minimum", "maximum")
@@ -63,7 +64,7 @@ def carry_chains(body: Function, carries: int) -> CarryChains:
 
 def step_chains(instruction: Instruction) -> CarryChains | None:
     """The carry chains of a loop that is compiled to registers, or None for any other instruction."""
-    if instruction.op.kind not in (Kind.SCAN, Kind.WHILE) or not is_small(instruction):
+    if instruction.op.kind not in (Kind.SCAN, Kind.WHILE) or not by_element(instruction):
         return None
     return carry_chains(instruction.regions[-1], instruction.attrs["carries"])
 

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 from ....base.records import record
 from ...builder import Builder
+from ...capabilities import by_element
 from ...dataflow import has_effect, read_counts
 from ...graph import Function, Instruction, Value
 from ...registry import OPS, Kind
 from ...types import TensorType
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of
-from .register_state import is_small
 
 
 def defer_products(function: Function) -> Function:
@@ -39,7 +39,7 @@ def defer_products(function: Function) -> Function:
             and instruction.attrs["length"] > 0
             and not has_effect(instruction)
         )
-        deferred = _Loop(instruction).deferred() if loop and not is_small(instruction) else {}
+        deferred = _Loop(instruction).deferred() if loop and not by_element(instruction) else {}
         if deferred:
             changed = True
             b.location = instruction.location

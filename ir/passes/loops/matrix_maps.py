@@ -1,7 +1,7 @@
 """Maps over batches of small matrices: factorizations, solves and the arithmetic around them become one loop.
 
-A map is a scan without carries. Its steps are lanes (`register_state.is_lane_map`): from the matrices that
-are read to the results that something else needs, all is in registers.
+A map is a scan without carries (`capabilities.is_matrix_map`): from the matrices that are read to the results
+that something else needs, nothing of it lies in memory.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...builder import Builder
+from ...capabilities import is_matrix_map, unrolls_elements, unrolls_matrix
 from ...dataflow import has_effect, read_counts
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.control_flow.definitions import SCAN
-from ...ops.linalg import small
 from ...registry import Attrs, Kind
 from ...types import Shape
 from ..algebra.cleanup import dce
-from .register_state import is_lane_map
 
 #: Ops that join a map without depending on what it solves, where nothing else reads them.
 _LEADING = frozenset((Kind.VIEW, Kind.ELEMENTWISE, Kind.CONTRACTION, Kind.REDUCTION, Kind.CONCAT))
@@ -66,7 +65,7 @@ def _with_parted_reductions(function: Function, batch: Shape) -> Function | None
             and uses[x] == 1
             and x.shape[:rank] == batch
             and len(x.shape) > rank
-            and x.type.size <= math.prod(batch) * small.MAX_IN_REGISTERS
+            and unrolls_elements(x.type.size // math.prod(batch))
             and tuple(sorted(step.attrs["axes"])) == tuple(range(len(x.shape)))
         ):
             b.location, parted = step.location, True
@@ -80,8 +79,8 @@ def _with_parted_reductions(function: Function, batch: Shape) -> Function | None
 
 
 def _is_seed(instruction: Instruction) -> bool:
-    """Whether `instruction` factors or solves several matrices in registers."""
-    if instruction.op.kind is not Kind.LINALG or not small.fits_registers(instruction):
+    """Whether `instruction` factors or solves several matrices in code without loops."""
+    if instruction.op.kind is not Kind.LINALG or not unrolls_matrix(instruction):
         return False
     return math.prod(instruction.operands[0].shape[:-2]) > 1
 
@@ -160,12 +159,12 @@ class _Group:
         """The attributes of `step` for one matrix; None where it is no op on each of them."""
         size = math.prod(self.batch)
         if step.op.effect or any(
-            not self._batched(result) or result.type.size > size * small.MAX_IN_REGISTERS
+            not self._batched(result) or not unrolls_elements(result.type.size // size)
             for result in step.results
         ):
             return None
         if step.op.kind is Kind.LINALG:
-            own = small.fits_registers(step) and step.operands[0].shape[:-2] == self.batch
+            own = unrolls_matrix(step) and step.operands[0].shape[:-2] == self.batch
             return step.attrs if own else None
         if step.op.kind is Kind.ELEMENTWISE:
             kinds = {operand.dtype.kind for operand in step.operands}
@@ -217,12 +216,12 @@ class _Group:
             return False
         (x,) = step.operands
         rank = len(step.result.shape) - len(self.batch)
-        return len(x.shape) <= rank and x.type.size <= small.MAX_IN_REGISTERS
+        return len(x.shape) <= rank and unrolls_elements(x.type.size)
 
     # -- the map ----------------------------------------------------------------------------------
 
     def mapped(self) -> Function | None:
-        """The function with a map in place of the members; None where it would be no map in registers, or
+        """The function with a map in place of the members; None where it would be no such map, or
         nothing is gained."""
         if not self.members:
             return None
@@ -247,7 +246,7 @@ class _Group:
             {"carries": 0, "slices": len(slices), "length": length, "reverse": False},
             regions=(body,),
         )
-        if not is_lane_map(b.body[-1]):
+        if not is_matrix_map(b.body[-1]):
             return None
         table = Substitution()
         for result, stack in zip(results, stacked, strict=True):
@@ -328,7 +327,7 @@ class _RegionWriter:
 
     def _is_constant(self, step: Instruction) -> bool:
         """Whether `step` and what it reads make a small constant."""
-        if step.op.effect or any(result.type.size > small.MAX_IN_REGISTERS for result in step.results):
+        if step.op.effect or any(not unrolls_elements(result.type.size) for result in step.results):
             return False
         if step.op.kind is Kind.CREATION:
             return True

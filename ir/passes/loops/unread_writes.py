@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ...analysis.affine import AffineValues, loop_forms
 from ...graph import Function, Instruction, Value
 from ...ops.indexing import indexed_axes
 from ...registry import Kind
-from ..array_loops.affine import AffineValues, loop_forms
 from ..layout.updates import add_parts
 from ..rewriting import Definitions, constant_of
 from .control_flow import map_regions

@@ -14,10 +14,10 @@ import tracejit as tj
 from tracejit.base.errors import LinAlgError, OutOfBoundsError
 from tracejit.codegen.kernels.linalg.lowering import OPERATIONS
 from tracejit.codegen.llvm.target import Target
+from tracejit.codegen.lowering.small_matrices import CYCLES, MAX_SIZE
 from tracejit.codegen.module.writer import generate
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
-from tracejit.ir.ops.linalg.small import CYCLES, MAX_SIZE
 from tracejit.ir.text.parser import parse_function
 from tracejit.runtime.executable import Executable
 

@@ -277,20 +277,18 @@ def interrupted(*args: Any) -> Any:
 def test_ops(natives: NativeOps) -> None:
     recorded = natives.make(np.add, otherwise, lambda *args: None, floats=False)
     failing = natives.make(np.divide, otherwise, raising, floats=False)
-    arrays = natives.make_for_arrays(np.add, otherwise, floats=False)
+    arrays = natives.make(np.add, otherwise, None, floats=False)
     four, scalar = tj.ones(4), tj.ones(())
-    for op in (recorded, failing, arrays):
-        op.switch(True)
     for call in (
-        lambda: recorded.call(T, T), lambda: recorded.call(T, 2.5), lambda: recorded.call(LEAF, T),
-        lambda: recorded.call(T, X), lambda: recorded.call(T), lambda: recorded.call(T, 2**80),
-        lambda: recorded.call(T, four), lambda: recorded.call(T, scalar),
-        lambda: failing.call(LEAF, T), lambda: failing.call(T, 0.0), lambda: failing.call(2.0, LEAF),
-        lambda: arrays.call(X, Y), lambda: arrays.call(T, T),
+        lambda: recorded(T, T), lambda: recorded(T, 2.5), lambda: recorded(LEAF, T),
+        lambda: recorded(T, X), lambda: recorded(T), lambda: recorded(T, 2**80),
+        lambda: recorded(T, four), lambda: recorded(T, scalar),
+        lambda: failing(LEAF, T), lambda: failing(T, 0.0), lambda: failing(2.0, LEAF),
+        lambda: arrays(X, Y), lambda: arrays(T, T),
     ):  # fmt: skip
         assert_balanced(call, X, Y, T, LEAF, T._data, LEAF._data, F64, otherwise, raising)
     with pytest.raises(ValueError, match="no"):
-        failing.call(LEAF, T)
+        failing(LEAF, T)
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
@@ -312,16 +310,13 @@ def test_calls(natives: NativeOps, name: str, remember: Any, step: Any) -> None:
     if name in ("a view", "itself") and step is None:
         step = otherwise
     call = natives.make_call(kernel, otherwise, remember, second="key" if step else "any", step=step)
-    call.switch(True)
     key = (slice(1, None), 0)
     for x in (T, LEAF, tj.tensor(np.ones(3))[:2]):
         x[:1]  # what notes views is there from now on
         for second in (key, 1, slice(None, None, 2), "no key"):
-            assert_balanced(
-                lambda x=x, second=second: call.call(x, second), x, x._data, key, kernel, otherwise
-            )
-    assert_balanced(lambda: call.call(X, 0), X)
-    assert_balanced(lambda: call.call(), X)
+            assert_balanced(lambda x=x, second=second: call(x, second), x, x._data, key, kernel, otherwise)
+    assert_balanced(lambda: call(X, 0), X)
+    assert_balanced(lambda: call(), X)
 
 
 @pytest.mark.parametrize("function", [np.ndarray.diagonal, np.ndarray.swapaxes, raising])
@@ -329,10 +324,9 @@ def test_views_by_several_arguments(natives: NativeOps, function: Any) -> None:
     call = natives.make_call(
         function, otherwise, raising, second="ints", step=otherwise, shorten=otherwise, writable=True
     )
-    call.switch(True)
     for x in (T, LEAF, tj.tensor(np.ones((3, 3)))[:2]):
         for arguments in ((), (0,), (0, 1), (5, 6), (0, 0, 1), (0, "no int")):
-            assert_balanced(lambda x=x, arguments=arguments: call.call(x, *arguments), x, x._data, function)
+            assert_balanced(lambda x=x, arguments=arguments: call(x, *arguments), x, x._data, function)
 
 
 def test_joins(natives: NativeOps) -> None:
@@ -340,11 +334,10 @@ def test_joins(natives: NativeOps) -> None:
     for remember in (otherwise, raising):
         for stacking in (False, True):
             join = natives.make_join(otherwise, remember, stacking=stacking)
-            join.switch(True)
             for operands in ([T, T], (T, LEAF), [T, X], [T, column], [column, tj.ones((3, 2))], [], [T, 1.0]):
                 parts = _parts(operands)
                 for axis in (0, -1, 5, None):
-                    assert_balanced(lambda: join.call(operands, axis), T, LEAF, X, *parts, T._data)  # noqa: B023
+                    assert_balanced(lambda: join(operands, axis), T, LEAF, X, *parts, T._data)  # noqa: B023
 
 
 CHECKED = """

@@ -16,7 +16,7 @@ from tracejit.ir.passes import run_passes
 
 from ...support import Array, function_of, interpret, native
 from ..narrow import narrower, run_narrow
-from .test_cross_row_reductions import always_chunks
+from .reductions.test_cross_row_reductions import always_chunks
 
 SHAPES = [(7, 33), (8, 64), (9, 5), (16, 2), (17, 16), (33, 40), (130, 19)]
 

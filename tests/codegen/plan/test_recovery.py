@@ -26,8 +26,8 @@ from tracejit.codegen.nest.writing import nest_writer
 from tracejit.codegen.tiers import BASELINE
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
+from tracejit.ir.grouping.recovery import interpreted
 from tracejit.ir.interpreter import interpret
-from tracejit.ir.passes.recovery import interpreted
 from tracejit.ir.registry import Kind
 from tracejit.ir.verifier import verify
 from tracejit.runtime import tiers

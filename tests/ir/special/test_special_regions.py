@@ -9,6 +9,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+import tracejit as tj
 from tracejit.ir.special.table import evaluate
 
 from .cases import Case, mixed, powers, product, truth_of, uniform
@@ -28,6 +29,17 @@ REGIONS = {
 def test_values_in_regions(name: str) -> None:
     case = dataclasses.replace(CASES[name], sample=REGIONS[name])
     check(case, (0,) * len(case.sample(np.random.default_rng(0), 1)), case.bound, DENSE)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["gamma", "gammaln"])
+def test_gamma_beside_its_pole_at_zero(name: str, dtype: str) -> None:
+    """The reflection has a product of two numbers that are as small as the argument."""
+    arguments = -np.geomspace(1e-36, 0.5, 400).astype(dtype)
+    truth = [mp.gamma(mp.mpf(float(x))) for x in arguments]
+    expected = np.array([float(x if name == "gamma" else mp.log(abs(x))) for x in truth])
+    values = np.asarray(getattr(tj.scipy.special, name)(arguments), float)
+    np.testing.assert_allclose(values, expected, rtol=4 * float(np.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize("orders", [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (3, 0)])

@@ -15,6 +15,8 @@ import tracejit as tj
 from tracejit.array.creation import tensor
 from tracejit.backward.backward import run_backward
 from tracejit.base.errors import ConcretizationError, DTypeError, ShapeError
+from tracejit.dispatch import native_ops
+from tracejit.dispatch.eager_functions import Way
 from tracejit.tensors.tensor import Tensor
 
 X = np.array([[1.5, -2.0, 3.0], [4.0, 5.5, -6.0]])
@@ -180,14 +182,18 @@ def test_fill_and_iteration(traced):
 
 def test_operators_cost_no_more_than_the_functions():
     """``x + y`` calls what the function calls: no layer in between. ``x * y`` looks for sequences first."""
-    assert Tensor.__add__.__globals__ is tj.add.lean.__globals__  # it becomes native with that
-    assert Tensor.__sub__.__globals__ is tj.subtract.lean.__globals__
-    assert Tensor.__neg__ is tj.negative.lean
+    assert Tensor.__add__.__globals__["run"] is tj.add.eager.run
+    assert Tensor.__sub__.__globals__["run"] is tj.subtract.eager.run
+    assert Tensor.__matmul__.__globals__["run"] is tj.matmul.eager.run
+    assert Tensor.__neg__ is tj.negative.eager.method
     x = tj.ones(3)
     best = min(timeit.repeat(lambda: x + x, number=2000, repeat=20)) / 2000
     direct = min(timeit.repeat(lambda: tj.add(x, x), number=2000, repeat=20)) / 2000
     assert best < direct + 0.5e-6
-    assert Tensor.__mul__.__globals__ is tj.multiply.lean.__globals__  # it becomes native with that
+    assert native_ops.load() == ""
+    for function in (tj.add, tj.multiply, tj.matmul):
+        assert function.eager.way is Way.NATIVE
+    assert Tensor.__add__.__globals__["run"] is tj.add.eager.native
 
 
 @pytest.mark.parametrize("sequence", [[0.5, 1.5], (1, 2), "ab", []], ids=["list", "tuple", "string", "empty"])

@@ -220,11 +220,11 @@ def test_arguments_by_place_and_by_other_libraries_names(name):
 def test_plain_calls_have_no_wrapper_around_them():
     """``checked`` catches what is wrong with other calls; around plain ones it would cost 0.1 us."""
     called = []
-    native = tj.sum.__closure__[tj.sum.__code__.co_freevars.index("native")].cell_contents
-    run = native.run
-    native.run = lambda *arguments: called.append(arguments)
+    eager = tj.sum.__closure__[tj.sum.__code__.co_freevars.index("eager")].cell_contents
+    run = eager.run
+    eager.run = lambda *arguments: called.append(arguments)
     try:
         tj.sum("x", 0), tj.sum("x", axis=(0, 1), keepdims=True)
     finally:
-        native.run = run
+        eager.run = run
     assert called == [("x", 0, None, None, False), ("x", (0, 1), None, None, True)]

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tracejit.dispatch import native_ops
+from tracejit.dispatch.eager_functions import FUNCTIONS, Way
 
 
 @contextmanager
 def native_calls(on: bool) -> Iterator[None]:
     """Native calls as they are, or their Python functions alone."""
     assert native_ops.load() == ""
-    runs = [(call, call.run) for call in native_ops._NATIVE_FUNCTIONS]
-    for call, _ in runs:
-        if not on:
-            call.use(call.slow)
+    native = [function for function in FUNCTIONS if function.way is Way.NATIVE]
+    for function in native:
+        function.take(Way.NATIVE if on else Way.PYTHON)
     try:
         yield
     finally:
-        for call, run in runs:
-            call.use(run)
+        for function in native:
+            function.take(Way.NATIVE)

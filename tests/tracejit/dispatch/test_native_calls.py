@@ -1,4 +1,4 @@
-"""Eager calls that go to NumPy's builtin functions natively (`native_ops.NativeCall`): the same values,
+"""Eager calls that go to NumPy's builtin functions natively (`EagerFunction`): the same values,
 errors, views and gradients as the Python functions that they stand for."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.dispatch import native_ops
+from tracejit.dispatch.eager_functions import FUNCTIONS
 from tracejit.dispatch.native_ops import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps, eager_problem
@@ -209,12 +210,11 @@ def test_most_calls_are_native() -> None:
         "cast": (np.dtype("f4"),), "copy": (),
         "where": (x, 0.5), "gather": (tj.tensor([1]),),
     }  # fmt: skip
-    for call in native_ops._NATIVE_FUNCTIONS:
-        name = call.op.name
+    for function in FUNCTIONS:
+        name = function.op.name
         if name in arguments:
-            native = call.make(natives, lambda *arguments: missed.append(arguments))
-            native.switch(True)
-            assert isinstance(native.call(x, *arguments.pop(name)), tj.Tensor), name
+            native = function.make(natives, lambda *arguments: missed.append(arguments))
+            assert isinstance(native(x, *arguments.pop(name)), tj.Tensor), name
     assert not missed
     assert not arguments
 
@@ -278,10 +278,7 @@ def test_what_kernels_may_do() -> None:
     x = tj.tensor([1.0, 2.0])
 
     def made(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        native = natives.make_call(kernel, lambda *arguments: ("slow", arguments), None)
-        assert native.call(x)[0] == "slow"  # off at first
-        native.switch(True)
-        return native.call
+        return natives.make_call(kernel, lambda *arguments: ("slow", arguments), None)
 
     def interrupted(array: Any) -> Any:
         raise KeyboardInterrupt
@@ -297,8 +294,7 @@ def test_what_kernels_may_do() -> None:
     assert made(np.negative)()[0] == "slow"
     for second in ("key", "axis", "shape", "matrix"):
         native = natives.make_call(np.copy, lambda *arguments: ("slow", arguments), None, second=second)
-        native.switch(True)
-        assert native.call(x)[0] == "slow"  # there is no second argument to look at
+        assert native(x)[0] == "slow"  # there is no second argument to look at
     for other in ([1.0], np.ones(2), None, "x"):
         assert made(np.negative)(other)[0] == "slow"
 

@@ -16,6 +16,7 @@ import pytest
 import tracejit as tj
 from tracejit.array import joining
 from tracejit.dispatch import native_ops
+from tracejit.dispatch.eager_functions import EagerFunction
 from tracejit.dispatch.native_ops import entry_layout_of_tensors
 from tracejit.ir.registry import OPS
 from tracejit.runtime.native.eager import NativeOps
@@ -34,12 +35,11 @@ def _loaded() -> None:
 class Native:
     """A native join with a count of the calls that it gave back."""
 
-    def __init__(self, joined: native_ops.NativeJoin) -> None:
+    def __init__(self, joined: EagerFunction) -> None:
         natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
-        self.missed, self.plain = 0, joined.slow
-        native = joined.make(natives, self._slow)
-        native.switch(True)
-        self.call = native.call
+        self.missed, self.plain = 0, lambda arrays, axis: joined.python(arrays, axis)
+        stacking = joined is joining._STACK
+        self.call = natives.make_join(self._slow, joined.remember, stacking=stacking)
 
     def _slow(self, *arguments: Any) -> Any:
         self.missed += 1
@@ -251,14 +251,12 @@ def test_what_recording_raises_is_raised() -> None:
     natives = NativeOps(entry_layout_of_tensors())  # type: ignore[arg-type]
     native = natives.make_join(lambda *arguments: "slow", remember, stacking=True)
     x = tj.ones(3, requires_grad=True)
-    assert native.call([x], 0) == "slow"  # off at first
-    native.switch(True)
     before = sys.getrefcount(x)
     for _ in range(100):
         with pytest.raises(KeyError):
-            native.call([x, x], -1)
+            native([x, x], -1)
     assert sys.getrefcount(x) == before
-    assert native.call([x.detach()], 0).tolist() == [[1.0] * 3]
+    assert native([x.detach()], 0).tolist() == [[1.0] * 3]
 
 
 HOSTILE = """
@@ -307,8 +305,7 @@ def slow(*arguments):
 
 gc.callbacks.append(collecting)
 for known in (joining._CONCAT, joining._STACK):
-    native = known.make(natives, slow)
-    native.switch(True)
+    native = natives.make_join(slow, known.remember, stacking=known is joining._STACK)
     for number, deed in enumerate((*CHANGED, *SAME) * 3):
         gc.disable()
         gc.collect()
@@ -316,7 +313,7 @@ for known in (joining._CONCAT, joining._STACK):
         waiting.append(lambda: deed(given))
         before = len(missed)
         gc.enable()
-        result = native.call(given, 0)
+        result = native(given, 0)
         gc.disable()
         if sys.version_info < (3, 12):    # later ones wait with it for the next Python instruction
             assert not waiting

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.dispatch import native_ops
+from tracejit.dispatch import eager_functions, native_ops
 from tracejit.dispatch.native_ops import entry_layout_of_tensors
 from tracejit.ir.ops.define import ufunc_behind
 from tracejit.ir.registry import OPS
@@ -27,7 +27,11 @@ if sys.implementation.name != "cpython" or sys.platform != "linux":
 assert LAYOUT is not None
 assert not eager_problem()
 
-OFFERS = {offer.op.name: offer for offer in native_ops._OFFERS}
+EAGER = {
+    op.name: function
+    for op, function in eager_functions.ELEMENTWISE.items()
+    if function.way is not eager_functions.Way.PYTHON
+}
 SPECIAL = (
     0.0,
     -0.0,
@@ -52,14 +56,12 @@ class Native:
     """The native function of an op, with a count of the calls that it gave back."""
 
     def __init__(self, natives: NativeOps, name: str) -> None:
-        offer = OFFERS[name]
-        behind = ufunc_behind(offer.op.eval)
+        function = EAGER[name]
+        behind = ufunc_behind(function.op.eval)
         assert behind is not None
         ufunc, floats = behind
-        self.plain, self.arity, self.missed = offer.plain, ufunc.nin, 0
-        native = natives.make(ufunc, self._slow, offer.remember, floats=floats)
-        native.switch(True)
-        self.native, self.call = native, native.call
+        self.plain, self.arity, self.missed = function.python, ufunc.nin, 0
+        self.call = natives.make(ufunc, self._slow, function.remember, floats=floats)
 
     def _slow(self, *operands: Any) -> Any:
         self.missed += 1
@@ -87,45 +89,43 @@ def outcome(function: Callable[..., Any], operands: Any) -> Any:
     return data.tobytes(), data.dtype, data.shape, data.strides, messages, result.requires_grad
 
 
-@pytest.mark.parametrize("name", sorted(OFFERS))
+@pytest.mark.parametrize("name", sorted(EAGER))
 def test_functions_on_arrays_have_the_same_bits(name: str, natives: NativeOps) -> None:
-    behind = ufunc_behind(OFFERS[name].op.eval)
+    behind = ufunc_behind(EAGER[name].op.eval)
     assert behind is not None
     ufunc, floats = behind
-    native = natives.make_for_arrays(ufunc, OFFERS[name].op.eval, floats=floats)
-    native.switch(True)
+    native = natives.make(ufunc, EAGER[name].op.eval, None, floats=floats)
     rng = np.random.default_rng(3)
     for dtype in DTYPES:
         for shape in SHAPES:
             arrays = [values(dtype, shape, rng)._data for _ in range(ufunc.nin)]
             with np.errstate(all="ignore"):
                 try:
-                    want = np.asarray(OFFERS[name].op.eval(*arrays))
+                    want = np.asarray(EAGER[name].op.eval(*arrays))
                 except Exception as error:
                     with pytest.raises(type(error)):
-                        native.call(*arrays)
+                        native(*arrays)
                     continue
-                got = np.asarray(native.call(*arrays))
+                got = np.asarray(native(*arrays))
             assert (got.tobytes(), got.dtype, got.shape) == (want.tobytes(), want.dtype, want.shape)
 
 
 def test_functions_on_arrays_take_no_tensors(natives: NativeOps) -> None:
-    native = natives.make_for_arrays(np.add, lambda x, y: "slow", floats=False)
-    native.switch(True)
-    assert native.call(np.ones(3), np.ones(3)).tolist() == [2.0] * 3
-    assert native.call(tj.ones(3), np.ones(3)) == native.call(object(), 2.0) == native.call(1, 2) == "slow"
+    native = natives.make(np.add, lambda x, y: "slow", None, floats=False)
+    assert native(np.ones(3), np.ones(3)).tolist() == [2.0] * 3
+    assert native(tj.ones(3), np.ones(3)) == native(object(), 2.0) == native(1, 2) == "slow"
 
 
 def test_backward_passes_use_them_until_a_kernel_changes() -> None:
     assert native_ops.load() == ""
     mul = OPS["mul"]
-    assert native_ops.kernel_on_arrays(mul) is not mul.kernel is np.multiply
+    assert eager_functions.kernel_on_arrays(mul) is not mul.kernel is np.multiply
     x = tj.tensor([2.0, 3.0], requires_grad=True)
     with tj.profile() as profile:
-        assert native_ops.kernel_on_arrays(mul) is mul.kernel
+        assert eager_functions.kernel_on_arrays(mul) is mul.kernel
         (x * x).sum().backward()
     assert str(profile).count("mul") > 0
-    assert native_ops.kernel_on_arrays(mul) is not mul.kernel
+    assert eager_functions.kernel_on_arrays(mul) is not mul.kernel
     assert x.grad is not None
     assert x.grad.tolist() == [4.0, 6.0]
 
@@ -150,7 +150,7 @@ DTYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_, np.int8, np.uint
 SHAPES = ((), (1,), (4,), (17,), (3, 5), (0,), (2, 0, 3), (4096,), (4097,))
 
 
-@pytest.mark.parametrize("name", sorted(OFFERS))
+@pytest.mark.parametrize("name", sorted(EAGER))
 def test_the_same_bits_as_numpys_ufunc(name: str, natives: NativeOps) -> None:
     op = Native(natives, name)
     rng = np.random.default_rng(len(name))
@@ -163,7 +163,7 @@ def test_the_same_bits_as_numpys_ufunc(name: str, natives: NativeOps) -> None:
                 assert outcome(op.call, operands) == outcome(op.plain, operands), (dtype, shape)
 
 
-@pytest.mark.parametrize("name", ["add", "mul", "div", "sin", "less" if "less" in OFFERS else "lt", "neg"])
+@pytest.mark.parametrize("name", ["add", "mul", "div", "sin", "less" if "less" in EAGER else "lt", "neg"])
 def test_the_loop_is_taken(name: str, natives: NativeOps) -> None:
     op = Native(natives, name)
     for dtype in (np.float64, np.float32):
@@ -174,7 +174,7 @@ def test_the_loop_is_taken(name: str, natives: NativeOps) -> None:
     assert op.missed == 1
 
 
-@pytest.mark.parametrize("name", sorted(offer for offer in OFFERS if len(OFFERS[offer].op.params) == 2))
+@pytest.mark.parametrize("name", sorted(offer for offer in EAGER if len(EAGER[offer].op.params) == 2))
 def test_python_numbers(name: str, natives: NativeOps) -> None:
     op = Native(natives, name)
     rng = np.random.default_rng(0)
@@ -318,12 +318,11 @@ def test_what_recording_raises_is_raised(natives: NativeOps) -> None:
     def remember(result: Any, x: Any) -> None:
         raise KeyError("no")
 
-    native = natives.make(behind[0], OFFERS["sin"].plain, remember, floats=True)
-    native.switch(True)
+    native = natives.make(behind[0], EAGER["sin"].python, remember, floats=True)
     before = len(gc.get_objects())
     for _ in range(100):
         with pytest.raises(KeyError):
-            native.call(tj.ones(3, requires_grad=True))
+            native(tj.ones(3, requires_grad=True))
     gc.collect()
     assert len(gc.get_objects()) - before < 100
 

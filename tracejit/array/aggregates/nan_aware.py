@@ -46,6 +46,8 @@ __all__ = [
     "nanstd",
     "nansum",
     "nanvar",
+    "reduce_with_options",
+    "variance_of_selected",
 ]
 
 #: Values that replace the elements that ``where=`` leaves out.

@@ -14,7 +14,7 @@ from ...tensors.tensor import Tensor
 from ..manipulation import reshape, transpose
 from ..operands import as_tensor, run
 
-__all__: list[str] = []
+__all__ = ["reshape_in_order"]
 
 
 def _is_column_major(x: Tensor, order: Any) -> bool:

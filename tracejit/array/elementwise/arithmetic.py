@@ -13,6 +13,7 @@ from typing import Any
 
 from ...arguments.errors import checks_itself, explain
 from ...dispatch.dispatch import elementwise
+from ...dispatch.eager_functions import EagerFunction
 from ...ir.dtypes import is_inexact
 from ...ir.ops.define import ufunc_behind
 from ...ir.registry import OPS
@@ -218,9 +219,10 @@ rint = documented(
     "rint", "The nearest integer, ties to even. Slope 0.", "tj.rint([0.5, 1.5, 2.4])", "tensor([0., 2., 2.])"
 )
 
-_pow = elementwise(OPS["pow"])
+_pow: Any = elementwise(OPS["pow"])
 _pow.__name__ = "power"
-_square = elementwise(OPS["square"])
+#: NumPy's powers: gradient rules compute with the op itself.
+_POWER = EagerFunction(OPS["pow"], _pow.eager.python)
 
 
 @checks_itself
@@ -230,12 +232,12 @@ def _raised(x: Any, y: Any, /) -> Tensor:
     # square root is another one at -0.0 and -inf, and traced code has to say so
     if type(y) is int:
         if y == 2 and STATE.tracer is None and type(x) is Tensor and is_inexact(x._data.dtype):
-            return _square.lean(x)  # type: ignore[attr-defined,no-any-return]
+            return square.eager.run(x)  # type: ignore[attr-defined,no-any-return]
     elif type(y) is float and y == 0.5 and STATE.tracer is not None:
         x = as_tensor(x)
         if is_inexact(x.dtype) and not STATE.tracer.is_weak(x._data):
             return sqrt(x)
-    return _pow(x, y)
+    return _POWER.run(x, y)  # type: ignore[no-any-return]
 
 
 def power(
@@ -274,7 +276,7 @@ def power(
 
 
 _raised.__name__ = "power"
-power.lean = _raised  # type: ignore[attr-defined]
+_POWER.method, power.eager = _raised, _POWER  # type: ignore[attr-defined]
 add_ufunc_methods(power, "power")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...arguments.errors import named
 from ...base.errors import DTypeError, ShapeError
 from ...dispatch.dispatch import elementwise
-from ...dispatch.native_ops import NativeCall
+from ...dispatch.eager_functions import EagerFunction
 from ...ir.dtypes import (
     BOOL,
     FLOAT64,
@@ -94,8 +94,8 @@ def _array_of_choices(condition: Any, x: Any, y: Any) -> Tensor:
     return given_as_array(_choice(condition, x, y))
 
 
-_WHERE: Final = NativeCall(OPS["where"], _array_of_choices)
-_CHOSEN: Final = NativeCall(OPS["where"], _choice)
+_WHERE: Final = EagerFunction(OPS["where"], _array_of_choices)
+_CHOSEN: Final = EagerFunction(OPS["where"], _choice)
 
 
 def chosen(condition: Any, x: Any, y: Any) -> Tensor:

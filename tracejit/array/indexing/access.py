@@ -15,7 +15,7 @@ import numpy as np
 from ...arguments.errors import SelectionError, call_of_selections, explain, named
 from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ...dispatch.dispatch import traced_element
-from ...dispatch.native_ops import NativeCall
+from ...dispatch.eager_functions import EagerFunction
 from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
@@ -156,8 +156,8 @@ _SLICE_OP: Final = OPS["slice"]
 _BY_KEY: Final = Builtin(operator.getitem, ("key",), second="key")
 _KEYED: Final = Composite("getitem", (_SLICE_OP, _RESHAPE_OP), _written_key, _BY_KEY)
 _KEY_STEP: Final = step_of(_KEYED, _BY_KEY)
-_GATHER: Final = NativeCall(OPS["gather"], _by_plan)
-_GETITEM: Final = NativeCall(_KEYED, _getitem)
+_GATHER: Final = EagerFunction(OPS["gather"], _by_plan)
+_GETITEM: Final = EagerFunction(_KEYED, _getitem)
 
 
 def view_of(x: Tensor, plan: KeyPlan) -> Tensor:

@@ -146,7 +146,7 @@ def indices_of_nonzero(name: str, x: Tensor, size: Any, fill_value: Any) -> tupl
     data = x._data
     if isinstance(data, Value) and STATE.tracer is not None:
         selection = MASKED_SELECTION()
-        return selection.places(x)  # type: ignore[no-any-return]
+        return selection.places(x)
     if STATE.tracer is not None or type(data) is not np.ndarray:
         data = x._concrete(f"{name}(x)", _WITH_SIZE.format(name))
     return tuple(wrap(array) for array in np.nonzero(data))

@@ -15,7 +15,8 @@ from typing import Any, Final
 from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
 from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
-from ...dispatch.dispatch import operators, product_operators
+from ...dispatch.dispatch import operators, product_of
+from ...dispatch.eager_functions import EagerFunction, without_options
 from ...ir.dtypes import as_dtype
 from ...provided import NAMESPACE
 from ...tensors.tensor import Tensor
@@ -273,13 +274,13 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
 }
 
 
-def _lean(function: Callable[..., Any]) -> Callable[..., Any]:
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function` without the options that functions have, and operators and methods have not."""
-    lean: Callable[..., Any] = getattr(function, "lean", function)
-    if lean is not function:
-        lean.__name__ = lean.__qualname__ = function.__name__
-        lean.__doc__ = function.__doc__
-    return lean
+    method = without_options(function)
+    if method is not function:
+        method.__name__ = method.__qualname__ = function.__name__
+        method.__doc__ = function.__doc__
+    return method
 
 
 def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -288,30 +289,27 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _operators_of(function: _Binary, reflected: str) -> tuple[_Binary, _Binary]:
+def _operators_of(function: Any, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
-    if function is arithmetic.multiply:
-        return product_operators(function)
-    if function in (arithmetic.power, contraction.matmul):
-        lean = _lean(function)
-        return checks_itself(giving_way(lean, reflected)), _reflected(lean)
-    return operators(function, reflected)
+    if function is arithmetic.power:
+        return operators(_method(function), reflected)
+    eager: EagerFunction = function.eager
+    return operators(product_of(eager) if function is arithmetic.multiply else eager, reflected)
 
 
 def bind() -> None:
     """Attach every operator and method to Tensor. Calling it again changes nothing."""
     for name, function in OPERATORS.items():
-        lean = _lean(function)
-        in_place = inplace.in_place_operator(f"__i{name}__", lean, f"__r{name}__")
+        in_place = inplace.in_place_operator(f"__i{name}__", _method(function), f"__r{name}__")
         forward, backward = _operators_of(function, f"__r{name}__")
         for spelled, method in (("", forward), ("r", backward), ("i", in_place)):
             setattr(Tensor, f"__{spelled}{name}__", _named(f"__{spelled}{name}__", method))
     for name, (function, reflected) in COMPARISONS.items():
-        setattr(Tensor, name, _named(name, operators(function, reflected)[0]))
+        setattr(Tensor, name, _named(name, _operators_of(function, reflected)[0]))
     for name, function in inplace.METHODS.items():
         setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():
-        setattr(Tensor, name, checked(name, _lean(function)))
+        setattr(Tensor, name, checked(name, _method(function)))
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
     Tensor.__array_ufunc__ = protocol.array_ufunc  # type: ignore[assignment,method-assign]

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...base.errors import ArgumentError, AxisError, ConcretizationError, DomainError, DTypeError, ShapeError
+from ...dispatch.eager_functions import without_options
 from ...ir.dtypes import BOOL, as_dtype, is_inexact
 from ...ir.types import broadcast_shapes
 from ...tensors.tensor import Tensor
@@ -128,7 +129,7 @@ def call_elementwise(
     """`function` of `inputs` with the options of NumPy's ufuncs; see ``call_with_options``."""
     name = function.__name__
     ufunc = getattr(np, name, None)
-    function = getattr(function, "lean", function)
+    function = without_options(function)
     if isinstance(ufunc, np.ufunc):
         options = {"out": out, "where": where, "dtype": dtype, "casting": casting or "same_kind"}
         return call_with_options(function, ufunc, inputs, options)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ...base.errors import ArgumentError, DTypeError
+from ...dispatch.eager_functions import without_options
 from ...ir.dtypes import as_dtype
 from ...tensors.tensor import Tensor
 from ..operands import cast
@@ -160,7 +161,7 @@ def as_numpy_call(
     except (TypeError, ValueError):
         return None
     if isinstance(theirs, np.ufunc):
-        return lambda: call_with_options(getattr(function, "lean", function), theirs, args, options)
+        return lambda: call_with_options(without_options(function), theirs, args, options)
     arguments = argument_map(theirs, function)
     if arguments is None or (arguments.variadic and not args):
         return None

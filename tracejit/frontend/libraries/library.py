@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import contextvars
-import copy
-import dataclasses
 import dis
 import functools
 import gc
 import inspect
 import math
 import os
-import random
 import sys
 import threading
 import weakref
@@ -21,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.loading import Loaded
 from ..guards import is_constant
 from ..values import MISSING, Constant, Group, Place, Source, options
 from .origins import is_own
@@ -110,10 +108,14 @@ _CALLS_FOR_EFFECT: Final = tuple(
 )
 
 #: Generators of random numbers, whose draws change them.
-GENERATORS: Final = (
-    np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random,
+GENERATORS: Final = Loaded(
+    "numpy.random:Generator", "numpy.random:RandomState", "numpy.random:BitGenerator", "random:Random",
 )  # fmt: skip
-_SEEDED: Final = (np.random.RandomState, np.random.BitGenerator, np.random.SeedSequence, random.Random)
+_SEEDED: Final = Loaded(
+    "numpy.random:RandomState", "numpy.random:BitGenerator", "numpy.random:SeedSequence", "random:Random",
+)  # fmt: skip
+_MAKER: Final = Loaded("numpy.random:default_rng")
+_GENERATOR_OF_PYTHON: Final = Loaded("random:Random")
 #: Prefixes of the names of modules that draw random numbers, with a dot behind.
 _IN_RANDOM_MODULES: Final = ("numpy.random.", "random.", "secrets.")
 _CLOCKS: Final = frozenset(
@@ -150,7 +152,7 @@ REFLECTIVE: Final = frozenset(
     ("inspect", "typing", "dataclasses", "types", "abc", "copy", "pickle", "_pickle")
 )
 #: Functions that give an object of the class of their first argument.
-COPYING: Final = (copy.copy, copy.deepcopy, dataclasses.replace)
+COPYING: Final = Loaded("copy:copy", "copy:deepcopy", "dataclasses:replace")
 #: Methods of builtin classes that read the attribute that they are given.
 ATTRIBUTE_READERS: Final[frozenset[Any]] = frozenset((object.__getattribute__, type.__getattribute__))
 
@@ -202,12 +204,15 @@ def frozen_source(callee: Any) -> str | None:
 
 def is_method_of_generator(function: Any) -> bool:
     """Whether `function` is a method of Python's generator of random numbers, whose state tells of draws."""
-    return isinstance(function, FunctionType) and vars(random.Random).get(function.__name__) is function
+    return isinstance(function, FunctionType) and any(
+        vars(generator).get(function.__name__) is function for generator in _GENERATOR_OF_PYTHON()
+    )
 
 
 def is_unseeded(callee: Any, arguments: Sequence[Any]) -> bool:
     """Whether `callee` makes a generator of random numbers, and gets no seed."""
-    if callee is np.random.default_rng or (isinstance(callee, type) and issubclass(callee, _SEEDED)):
+    makes = issubclass(callee, _SEEDED()) if isinstance(callee, type) else _MAKER.holds(callee)
+    if makes:
         return all(isinstance(value, (Constant, Place)) and value.value is None for value in arguments)
     return False
 

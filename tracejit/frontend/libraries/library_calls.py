@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib
-import logging
 import operator
-import pathlib
 import types
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from ...base.loading import Loaded
 from ...ir.registry import OPS, Kind
 from ...tensors.tensor import Tensor
 from ..classes import class_place
@@ -41,6 +39,10 @@ from .origins import is_library_class, is_own, is_user_function
 
 #: ``make(cls, positional, named)``: an object that a class makes.
 Make: TypeAlias = Callable[[Any, list[Any], dict[str, Any]], Any]
+
+_GET_LOGGER: Final = Loaded("logging:getLogger")
+_REPLACE: Final = Loaded("dataclasses:replace")
+_PATHS: Final = Loaded("pathlib:PurePath")
 
 
 def _is_of_numpy(function: Any, module: str | None) -> bool:
@@ -114,14 +116,14 @@ class LibraryCalls:
             if isinstance(first, Constant) or not positional:
                 if function is importlib.import_module and positional:
                     return self.attributes.loaded_module(str(first.value))
-                if function is logging.getLogger:
-                    logger = logging.getLogger(first.value if positional else None)
+                if _GET_LOGGER.holds(function):
+                    logger = function(first.value if positional else None)
                     return Place(Source("object", logger, f"the logger {logger.name}"), logger, settled=True)
-            if function is dataclasses.replace:
+            if _REPLACE.holds(function):
                 for option in options(first):
                     if isinstance(option, Place):
                         self.make(class_place(type(option.value)), [], {"*": UNKNOWN})
-            if function in library.COPYING or (module == "collections" and name in ("_make", "_replace")):
+            if library.COPYING.holds(function) or (module == "collections" and name in ("_make", "_replace")):
                 self.escapes.hand_over(positional, named)
                 return join(
                     UNKNOWN,
@@ -132,7 +134,7 @@ class LibraryCalls:
                     ],
                 )
             self.escapes.escape_closure(function)
-            if isinstance(function, type) and issubclass(function, pathlib.PurePath):
+            if isinstance(function, type) and issubclass(function, _PATHS()):
                 self.escapes.hand_over(positional, named)
                 return Instance(function)
             if _is_of_numpy(function, module) and any(map(_holds_tensors, (*positional, *named.values()))):

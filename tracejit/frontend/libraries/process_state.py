@@ -6,13 +6,8 @@ Each part is read whole, before and after: where it has changed, what was traced
 from __future__ import annotations
 
 import builtins
-import datetime
-import decimal
 import functools
-import locale
-import logging
 import os
-import random
 import sys
 import threading
 import time
@@ -22,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...base.loading import Loaded, load_module
 from ..usage import Uses
 from ..values import Place, Source
 from .origins import is_standard
@@ -32,16 +28,17 @@ def _numpy_errors() -> Any:
 
 
 def _decimal_context() -> Any:
-    context = decimal.getcontext()
+    context = load_module("decimal").getcontext()
     flags = [dict(table) for table in (context.traps, context.flags)]
     return context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, flags
 
 
 def _decimal_arithmetic() -> Any:
-    return (*_decimal_context()[:-1], dict(decimal.getcontext().traps))
+    return (*_decimal_context()[:-1], dict(load_module("decimal").getcontext().traps))
 
 
 def _logging() -> Any:
+    logging = load_module("logging")
     loggers = list(logging.root.manager.loggerDict.items())
     levels = [(name, getattr(logger, "level", 0)) for name, logger in loggers]
     set_levels = [(name, level) for name, level in levels if level]
@@ -49,6 +46,7 @@ def _logging() -> Any:
 
 
 def _locale() -> Any:
+    locale = load_module("locale")
     return locale.setlocale(locale.LC_ALL), locale.localeconv()
 
 
@@ -63,36 +61,35 @@ STATES: Final[dict[str, Callable[[], Any]]] = {
     ),
     "the threads": lambda: [(thread.ident, thread.name) for thread in threading.enumerate()],
     "the levels of loggers": _logging,
-    "the names of levels": lambda: [logging.getLevelName(level) for level in range(101)],
+    "the names of levels": lambda: [load_module("logging").getLevelName(level) for level in range(101)],
     "the context of decimal": _decimal_context,
     "the arithmetic of decimal": _decimal_arithmetic,
     "the error state of NumPy": _numpy_errors,
     "the print options of NumPy": np.get_printoptions,
-    "the state of random": random.getstate,
+    "the state of random": lambda: load_module("random").getstate(),
     "the state of np.random": lambda: repr(np.random.get_state()),
 }  # fmt: skip
 
 #: Functions in C and of packages whose results depend on a part of the state.
-_READERS: Final[dict[Any, str]] = {
-    function: part
-    for part, functions in {
-        "the working directory": (os.getcwdb,),
-        "the time zone": (
-            time.localtime, time.mktime, time.strftime, time.ctime, datetime.datetime.fromtimestamp,
-            datetime.date.fromtimestamp,
-        ),
-        "the levels of loggers": (logging.Logger.isEnabledFor, logging.Logger.getEffectiveLevel),
-        "the locale": (locale.setlocale, locale.localeconv),
-        "the limits of the interpreter": (sys.getswitchinterval, sys.get_int_max_str_digits),
-        "the threads": (threading.enumerate, threading.active_count, threading.current_thread),
-        "the context of decimal": (decimal.getcontext, decimal.localcontext),
-        "the error state of NumPy": (np.seterr, np.geterrcall, np.seterrcall, np.getbufsize, np.setbufsize),
-        "the print options of NumPy": (np.array2string, np.array_str, np.array_repr),
-        "the state of random": (random.getstate,),
-        "the state of np.random": (np.random.get_state,),
-    }.items()
-    for function in functions
-}  # fmt: skip
+_READERS: Final = {
+    f"{module}:{name}": part
+    for part, module, names in (
+        ("the working directory", "os", "getcwdb"),
+        ("the time zone", "time", "localtime mktime strftime ctime"),
+        ("the time zone", "datetime", "datetime.fromtimestamp date.fromtimestamp"),
+        ("the levels of loggers", "logging", "Logger.isEnabledFor Logger.getEffectiveLevel"),
+        ("the locale", "locale", "setlocale localeconv"),
+        ("the limits of the interpreter", "sys", "getswitchinterval get_int_max_str_digits"),
+        ("the threads", "threading", "enumerate active_count current_thread"),
+        ("the context of decimal", "decimal", "getcontext localcontext"),
+        ("the error state of NumPy", "numpy", "seterr geterrcall seterrcall getbufsize setbufsize"),
+        ("the print options of NumPy", "numpy", "array2string array_str array_repr"),
+        ("the state of random", "random", "getstate"),
+        ("the state of np.random", "numpy.random", "get_state"),
+    )
+    for name in names.split()
+}
+_READING_FUNCTIONS: Final = Loaded(*_READERS)
 #: Names by which functions of Python's own modules read a part of the state.
 _NAMES: Final = {
     "environ": "the environment", "environb": "the environment", "getenv": "the environment",
@@ -109,11 +106,11 @@ _DEEPEST: Final = 3
 def parts_read(function: Any) -> frozenset[str]:
     """The parts of the state that `function`, which is not followed, reads."""
     try:
-        part = _READERS.get(function)
+        name = _READING_FUNCTIONS.name_of(function)
     except TypeError:  # a callable that cannot be a key
         return frozenset()
-    if part is not None:
-        return frozenset((part,))
+    if name is not None:
+        return frozenset((_READERS[name],))
     if isinstance(function, FunctionType) and is_standard(function.__globals__.get("__name__")):
         return _parts_named(function)
     return frozenset()

@@ -14,7 +14,8 @@ from ...jitted.lowered import Lowered
 from ..dumping import PICTURES, all_stages, stage_text
 from ..dumping import STAGES as COMPILED
 from .errors import UsageError
-from .targets import BATCH, CommandSubject
+from .target_options import BATCH
+from .targets import CommandSubject
 
 #: Traces of what transforms make of the target.
 TRANSFORMED: Final = ("grad", "jvp", "vmap")

@@ -24,9 +24,11 @@ from ...ir.graph import Function, Instruction, Location
 from ...loops.reports import LoopReport
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
-from .kernels import Apart, KernelRow, Peaks, alike, kernel_rows, measured_peaks
+from .kernels import Apart, KernelRow, alike, kernel_rows
 from .measuring import Measured, made_up, measure
-from .passes import Passed, StageNames, as_rows, listing, numbered, through_passes, with_views
+from .numbering import numbered, with_views
+from .passes import Passed, StageNames, as_rows, listing, through_passes
+from .peaks import Peaks, measured_peaks
 
 #: Lines kept before the first and after the last line that an op comes from, in long files.
 AROUND: Final = 40

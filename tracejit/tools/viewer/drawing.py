@@ -18,7 +18,7 @@ from ..picture import Picture, PictureEdge, PictureNode, lay_out
 from ..picture.layout import Box, PictureLayout, Route
 from ..picture.palette import clean
 from ..picture.svg import curve, shortened, size_of, title_width
-from .passes import origins_of
+from .numbering import origins_of
 
 #: Layouts that are less high than this, or than so many times their width, stay as they are.
 _HEIGHT: Final = 4000.0

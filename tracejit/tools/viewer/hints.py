@@ -11,7 +11,8 @@ from ...codegen.module.families import LOWERINGS
 from ...codegen.module.step_copies import copy_of
 from ...ir.graph import Location
 from ...ir.ops.fusion import INTERPRETED
-from .kernels import KernelRow, Peaks, strided_reads
+from .kernels import KernelRow, strided_reads
+from .peaks import Peaks
 
 #: A kernel with less of the whole time is not worth a word, and one with less than twice its floor is fine.
 SHARE: Final = 0.05

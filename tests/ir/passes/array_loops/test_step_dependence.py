@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from tracejit.ir.passes.array_loops.affine import Affine
+from tracejit.ir.analysis.affine import Affine
 from tracejit.ir.passes.array_loops.step_dependence import StepAccess, independent
 
 

@@ -25,7 +25,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print what there is, or what was removed."""
     if options.action == "clear":
-        report: dict[str, Any] = {"folder": str(CACHE.folder), "removed": CACHE.clear()}
+        report: dict[str, Any] = {"folder": CACHE.folder, "removed": CACHE.clear()}
         lines = [f"removed {report['removed']} entries from {report['folder']}"]
     else:
         info = CACHE.info()

@@ -78,7 +78,7 @@ def examine() -> dict[str, str]:
         else "not available here: calls take the slow path",
         "native eager ops": _native_eager(),
         "special functions": _special_functions(),
-        "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or str(CACHE.folder),
+        "compile cache": (CACHE.problem and f"not used: {CACHE.problem}") or CACHE.folder,
         "compiling": _try_compiling(),
     }
 

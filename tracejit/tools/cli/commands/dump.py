@@ -16,7 +16,8 @@ from ..documents import write_text
 from ..errors import TargetError, UsageError
 from ..specs import parse_argnums
 from ..stages import STAGES, Stages, machine
-from ..targets import TARGET_HELP, add_target_options, plain_subject, transformed
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import plain_subject, transformed
 
 _DESCRIPTION = f"""\
 Trace a function and print stages of its compilation.

@@ -14,8 +14,9 @@ from ....jitted.function import JitFunction
 from ....jitted.registry import keeping
 from ..colors import add_common_options
 from ..errors import OK, UsageError
-from ..loading import exit_code, is_program, run_script
-from ..targets import TARGET_HELP, add_target_options, subject_of
+from ..scripts import exit_code, is_program, run_script
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import subject_of
 
 _EXAMPLES = """\
 examples:

@@ -11,8 +11,9 @@ from typing import Any
 from ....profiling import profile
 from ..colors import add_common_options
 from ..errors import OK, UsageError
-from ..loading import exit_code, is_program, run_script
-from ..targets import TARGET_HELP, add_target_options, subject_of
+from ..scripts import exit_code, is_program, run_script
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import subject_of
 
 _EXAMPLES = """\
 examples:

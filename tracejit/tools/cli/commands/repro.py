@@ -13,7 +13,8 @@ from ...repro.trials import check_writable
 from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import random_array, read_inputs
-from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import CommandSubject, subject_of
 from ..trials import add_trial_options, describe, load_setups, print_progress, setup_of
 
 _EXAMPLES = """\

@@ -20,7 +20,8 @@ from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import Array, random_inputs, read_inputs
 from ..loading import users_code
-from ..targets import TARGET_HELP, add_target_options, subject_of
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import subject_of
 
 _EXAMPLES = """\
 examples:

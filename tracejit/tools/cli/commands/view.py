@@ -11,7 +11,8 @@ from typing import Any
 from ...viewer import View, view_function
 from ..colors import add_common_options
 from ..errors import UsageError
-from ..targets import TARGET_HELP, CommandSubject, add_target_options, subject_of
+from ..target_options import TARGET_HELP, add_target_options
+from ..targets import CommandSubject, subject_of
 
 _EXAMPLES = """\
 examples:

@@ -1,0 +1,86 @@
+"""Legality of passes: whether the iterations of a loop may run in any order."""
+
+from __future__ import annotations
+
+import itertools
+
+from .affine import Ranges
+from .nodes import For, Kernel, While
+from .rewriting import NotApplicable
+from .verifier import Reached, accesses_of, entered, iterations_apart
+
+
+def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step: str) -> None:
+    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any
+    order."""
+    if loop.carried:
+        raise NotApplicable(f"{step}: {loop.index} hands values from one iteration to the next")
+    if any(isinstance(node, While) for node in loop.body):
+        raise NotApplicable(f"{step}: iterations of {loop.index} have loops of unknown length")
+    accesses = list(accesses_of(loop.body))
+    written: dict[str, list[Reached]] = {}
+    for access in accesses:
+        if access.written:
+            written.setdefault(access.buffer, [])
+    for access in accesses:
+        if access.buffer in written:
+            written[access.buffer].append(access)
+    if all(_injective(loop, group) for group in written.values()):
+        return
+    ranges = Ranges(kernel.symbols)
+    for outer in around:
+        ranges = entered(outer, ranges)
+    for group in written.values():
+        for mine, theirs in itertools.product(group, repeat=2):
+            if mine.written and not iterations_apart(loop, mine, theirs, ranges):
+                raise NotApplicable(
+                    f"{step}: iterations of {loop.index} may not run in any order: they access"
+                    f" {mine.buffer}[{mine.index}] and {theirs.buffer}[{theirs.index}]"
+                )
+
+
+def _injective(loop: For, accesses: list[Reached]) -> bool:
+    """Whether `accesses` of one buffer, which are alike but for a number, take other elements in each
+    iteration of `loop`: whether strides, from the smallest one on, are larger than what all before them span.
+
+    That tells most loops over arrays; those that it does not tell are asked in full.
+    """
+    first = accesses[0]
+    if any(access.index.terms != first.index.terms for access in accesses):
+        return False
+    offsets = sorted({access.index.constant for access in accesses})
+    span = max(access.count for access in accesses) - 1
+    steps = {second - first for first, second in itertools.pairwise(offsets)}
+    loops = {inner.index: inner for access in accesses for inner in (loop, *access.loops)}
+    strides: list[tuple[int, int]] = []
+    if len(steps) == 1:  # as one more loop
+        strides.append((offsets[1] - offsets[0], len(offsets)))
+    else:
+        span += offsets[-1] - offsets[0]
+    for name, factor in first.index.terms:
+        inner = loops.get(name)
+        if inner is not None:
+            trips = _most_trips(inner)
+            if trips is None and inner is not loop:
+                return False
+            strides.append((abs(factor) * inner.step, trips or 0))
+        elif "*" in name:
+            return False
+    for stride, trips in sorted(strides):
+        if stride <= span:
+            return False
+        if not trips and stride < max(strides)[0]:
+            return False
+        span += stride * (trips - 1)
+    return bool(first.index.coefficient(loop.index).constant)
+
+
+def _most_trips(loop: For) -> int | None:
+    """The most iterations that `loop` has, None where that is no number."""
+    lo = [bound.number for bound in loop.lo if bound.number is not None]
+    hi = [bound.number for bound in loop.hi if bound.number is not None]
+    if lo and hi:
+        return max(0, -(-(min(hi) - max(lo)) // loop.step))
+    spans = [high.plus(low, -1).number for low in loop.lo for high in loop.hi]
+    known = [span for span in spans if span is not None]
+    return max(0, -(-min(known) // loop.step)) if known else None

@@ -1,0 +1,75 @@
+"""Scheduling passes: named rewrites of the loop form, each with parameters and a checked precondition.
+
+A pass takes a kernel, the index of a loop, and numbers, and returns a kernel that means the same. It raises
+`NotApplicable` where its precondition does not hold. A schedule is a list of steps, each a pass and its
+arguments, which prints as ``vectorize(j, 8)``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from ..nodes import Kernel
+from ..rewriting import NotApplicable as NotApplicable
+from .ask import ask
+from .forward import forward
+from .invert import invert
+from .normalize import normalize
+from .parallelize import parallelize
+from .peel import peel
+from .poll import poll
+from .split import specialize, split
+from .stream import stream
+from .tile import tile
+from .transpose_reads import transpose_reads
+from .unroll import interleave, unroll
+from .vectorize import vectorize
+
+#: A step of a schedule: the name of a pass and its arguments.
+Step: TypeAlias = "tuple[str, tuple[str | int, ...]]"
+
+PASSES: Final[dict[str, Callable[..., Kernel]]] = {
+    "normalize": normalize,
+    "forward": forward,
+    "tile": tile,
+    "transpose_reads": transpose_reads,
+    "vectorize": vectorize,
+    "parallelize": parallelize,
+    "peel": peel,
+    "unroll": unroll,
+    "interleave": interleave,
+    "poll": poll,
+    "split": split,
+    "specialize": specialize,
+    "stream": stream,
+    "ask": ask,
+    "invert": invert,
+}
+_STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*")
+
+
+def scheduled(kernel: Kernel, schedule: Iterable[Step]) -> Kernel:
+    """`kernel` by the passes of `schedule`, one after the other. Raises NotApplicable."""
+    for name, arguments in schedule:
+        kernel = PASSES[name](kernel, *arguments)
+    return kernel
+
+
+def parse_schedule(text: str) -> list[Step]:
+    """The steps of a schedule's text, such as ``vectorize(j, 8) peel(j, 8)``. Raises NotApplicable for a pass
+    that there is none of."""
+    steps: list[Step] = []
+    position = 0
+    while position < len(text.rstrip()):
+        match = _STEP.match(text, position)
+        if match is None:
+            raise NotApplicable(f"expected a pass and its arguments, found {text[position:]!r}")
+        name, arguments = match.groups()
+        if name not in PASSES:
+            raise NotApplicable(f"there is no pass {name!r}; expected one of {', '.join(PASSES)}")
+        words = [word.strip() for word in arguments.split(",") if word.strip()]
+        steps.append((name, tuple(int(word) if word.isdigit() else word for word in words)))
+        position = match.end()
+    return steps

@@ -1,0 +1,45 @@
+"""Vectorization: the iterations of a loop as lanes of vectors.
+
+    for j in 0:n { f(j) }    is    for j in 0:n step 8 { for l in 0:min(8, n - j) lanes 8 { f(j + l) } }
+
+*Requires*: iterations that may run in any order, one by one, without lanes inside.
+*Ensures*: the last vector leaves out lanes that have no iteration; `peel` takes it out of the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..affine import Affine, affine, is_multiple, variable
+from ..legality import require_independent
+from ..nodes import LANES, SERIAL, For, Kernel, Node
+from ..rewriting import NotApplicable, loops_in, replaced, rewritten, unused, with_body
+
+#: The index of lanes.
+LANE = "l"
+
+
+def vectorize(kernel: Kernel, index: str, lanes: int) -> Kernel:
+    """Run `lanes` iterations of the loops over `index` together."""
+    step, lane = f"vectorize({index}, {lanes})", unused(kernel, LANE)
+
+    def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
+        if loop.kind != SERIAL or loop.step != 1:
+            raise NotApplicable(f"{step}: the loop over {index} is {loop.kind}, by {loop.step}")
+        if any(inner.kind == LANES for inner in (*around, *loops_in(loop.body))):
+            raise NotApplicable(f"{step}: there are lanes already")
+        require_independent(kernel, loop, around, step)
+        j = variable(loop.index)
+        body = replaced(loop.body, loop.index, j.plus(variable(lane)))
+        remaining = tuple([hi.plus(j, -1) for hi in ends_within(loop, lanes)])
+        inner = For(lane, (affine(0),), (affine(lanes), *remaining), 1, LANES, body, width=lanes)
+        return [with_body(loop, (inner,), step=lanes)]
+
+    return rewritten(kernel, index, rewrite, step)
+
+
+def ends_within(loop: For, group: int) -> list[Affine]:
+    """The ends of `loop` at which a group of iterations may be cut short."""
+    if not all(is_multiple(lo, group) for lo in loop.lo):
+        return list(loop.hi)
+    return [hi for hi in loop.hi if not is_multiple(hi, group)]

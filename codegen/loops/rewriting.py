@@ -1,0 +1,194 @@
+"""Tools of passes: finding and replacing loops, and putting expressions in the place of indices."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+from ...base.errors import TracejitError
+from .affine import Affine, Ranges
+from .nodes import (
+    Aligned,
+    Call,
+    Carry,
+    Compute,
+    Fail,
+    Fold,
+    For,
+    Holds,
+    If,
+    InRange,
+    Invert,
+    Kernel,
+    Let,
+    Load,
+    Node,
+    Quotient,
+    Store,
+    While,
+)
+
+
+class NotApplicable(TracejitError):
+    """A pass does not apply to a loop: its precondition does not hold."""
+
+
+def statements_in(nodes: Sequence[Node]) -> Iterator[Node]:
+    """The statements of `nodes`, at any depth, each before those inside."""
+    for node in nodes:
+        yield node
+        if isinstance(node, (For, While)):
+            yield from statements_in(node.body)
+        elif isinstance(node, If):
+            yield from statements_in((*node.then, *node.otherwise))
+
+
+def loops_in(nodes: Sequence[Node]) -> Iterator[For]:
+    """The loops of `nodes`, each before those inside."""
+    return (node for node in statements_in(nodes) if isinstance(node, For))
+
+
+def rewritten(
+    kernel: Kernel, index: str, rewrite: Callable[[For, tuple[For, ...]], Sequence[Node]], step: str
+) -> Kernel:
+    """The kernel with every loop over `index` as `rewrite` makes it, given the loops around it; ``i#2`` is
+    the third of these alone. Raises NotApplicable where there is none."""
+    name, _, number = index.partition("#")
+    count = 0
+
+    def block(nodes: tuple[Node, ...], around: tuple[For, ...]) -> tuple[Node, ...]:
+        nonlocal count
+        result: list[Node] = []
+        for node in nodes:
+            if isinstance(node, For) and node.index == name:
+                count += 1
+                if not number or count - 1 == int(number):
+                    result += rewrite(node, around)
+                    continue
+            result.append(_with_blocks(node, block, around))
+        return tuple(result)
+
+    body = block(kernel.body, ())
+    if count <= int(number or 0):
+        raise NotApplicable(f"{step}: there is no loop over {index}")
+    return kernel.with_body(body, step)
+
+
+def unused(kernel: Kernel, name: str) -> str:
+    """An index like `name` that no loop and no buffer of `kernel` has."""
+    taken = {loop.index for loop in loops_in(kernel.body)} | {loop.end for loop in loops_in(kernel.body)}
+    taken |= {buffer.name for buffer in kernel.buffers} | {symbol for symbol, _ in kernel.symbols}
+    numbered = (f"{name}{number or ''}" for number in itertools.count())
+    return next(candidate for candidate in numbered if candidate not in taken)
+
+
+def with_body(
+    loop: For,
+    body: tuple[Node, ...],
+    *,
+    lo: tuple[Affine, ...] | None = None,
+    hi: tuple[Affine, ...] | None = None,
+    step: int = 0,
+    kind: str = "",
+    carried: tuple[Carry, ...] | None = None,
+) -> For:
+    """`loop` with another body, and what else is given."""
+    return For(
+        loop.index,
+        loop.lo if lo is None else lo,
+        loop.hi if hi is None else hi,
+        step or loop.step,
+        kind or loop.kind,
+        body,
+        loop.carried if carried is None else carried,
+        loop.end,
+        loop.width,
+    )
+
+
+def _with_blocks(
+    node: Node,
+    block: Callable[[tuple[Node, ...], tuple[For, ...]], tuple[Node, ...]],
+    around: tuple[For, ...],
+) -> Node:
+    if isinstance(node, For):
+        return with_body(node, block(node.body, (*around, node)))
+    if isinstance(node, While):
+        return While(node.carried, block(node.body, around), node.condition)
+    if isinstance(node, If):
+        return If(node.condition, block(node.then, around), block(node.otherwise, around))
+    return node
+
+
+def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
+    """`nodes` with `by` in the place of the index `name`."""
+    known: dict[Affine, Affine] = {}
+
+    def of(index: Affine) -> Affine:
+        result = known.get(index)
+        if result is None:
+            result = known[index] = index.replaced(name, by)
+        return result
+
+    def checks(guard: Sequence[InRange]) -> tuple[InRange, ...]:
+        return tuple(
+            [InRange(of(check.index), None if check.count is None else of(check.count)) for check in guard]
+        )
+
+    def node_with(node: Node) -> Node:
+        if isinstance(node, Load):
+            guard = checks(node.guard) if node.guard else ()
+            return Load(node.names, node.dtype, node.buffer, of(node.index), guard, node.mask, node.hint)
+        if isinstance(node, Store):
+            guard = checks(node.guard) if node.guard else ()
+            return Store(node.buffer, of(node.index), node.values, guard, node.mask, node.hint, node.origins)
+        if isinstance(node, Holds):
+            return Holds(node.name, checks(node.conditions))
+        if isinstance(node, Let):
+            return Let(node.name, node.dtype, of(node.index))
+        if isinstance(node, For):
+            body = tuple([node_with(inner) for inner in node.body])
+            return with_body(node, body, lo=tuple(map(of, node.lo)), hi=tuple(map(of, node.hi)))
+        if isinstance(node, While):
+            return While(node.carried, tuple([node_with(inner) for inner in node.body]), node.condition)
+        if isinstance(node, If):
+            condition = node.condition
+            if isinstance(condition, Aligned):
+                apart = [((a, of(i)), (b, of(j))) for (a, i), (b, j) in condition.apart]
+                condition = Aligned(tuple([(b, of(i)) for b, i in condition.places]), tuple(apart))
+            elif not isinstance(condition, str):
+                condition = checks(condition)
+            then, otherwise = (
+                tuple([node_with(inner) for inner in block]) for block in (node.then, node.otherwise)
+            )
+            return If(condition, then, otherwise)
+        if isinstance(node, Call):
+            places = tuple([(buffer, of(index), step) for buffer, index, step in node.places])
+            return Call(node.callee, places, node.sizes)
+        if isinstance(node, Fail) and not isinstance(node.unless, str):
+            return Fail(checks(node.unless), node.message)
+        return node
+
+    return tuple([node_with(node) for node in nodes])
+
+
+def first_ends(ends: tuple[Affine, ...], ranges: Ranges) -> tuple[Affine, ...]:
+    """The `ends` of a loop without those that others never are behind, where names have `ranges`."""
+    kept = list(ends)
+    # of two that are equal a number stays
+    for end in sorted(ends, key=lambda bound: not bound.terms) if len(ends) > 1 else ():
+        others = [other for other in kept if other is not end]
+        if any(ranges.at_least(end.plus(other, -1)) for other in others):
+            kept.remove(end)
+    return tuple(kept)
+
+
+def named_by(node: Node) -> tuple[str, ...]:
+    """The values that `node` names where it stands."""
+    if isinstance(node, Load):
+        return node.names
+    if isinstance(node, (Let, Holds, Compute, Fold, Invert, Quotient)):
+        return (node.name,)
+    if isinstance(node, (For, While)):
+        return tuple(carry.result for carry in node.carried)
+    return ()

@@ -1,0 +1,508 @@
+"""Verifier of the loop form. A kernel is valid if
+
+1. each index, symbol, buffer and value is named once on the way to where it is used, and before that;
+2. operands have the dtypes that their op, store or loop asks for;
+3. every access is within its buffer: for all values of symbols, for the ranges of loops, and where the
+   conditions hold under which it runs (`If`, `Fail`, and the guard of the access);
+4. no two parts of a ``tasks`` loop access one element that one of them writes;
+5. a loop of lanes has at most as many iterations as lanes, carries folds alone, and no lane of it reads what
+   another one writes;
+6. `Alloc` takes no more memory than a kernel may have on its stack.
+
+Bounds follow from affine forms: an index is greatest where the names in it are, from the innermost on.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NoReturn, TypeAlias
+
+from ...base.errors import TracejitError
+from ...ir.dtypes import BY_NAME, SHORT_NAME
+from ...ir.types import TensorType
+from ..llvm.stack import STACK_BYTES
+from .affine import Affine, Ranges, affine, is_multiple, variable
+from .intrinsics import INTRINSICS
+from .nodes import (
+    LANES,
+    TASKS,
+    Aligned,
+    Alloc,
+    Call,
+    Carry,
+    Compute,
+    Condition,
+    Constant,
+    Fail,
+    Fold,
+    For,
+    Holds,
+    If,
+    InRange,
+    Invert,
+    Kernel,
+    Let,
+    Load,
+    Node,
+    Operand,
+    Quotient,
+    Store,
+    While,
+)
+
+
+class LoopFormError(TracejitError):
+    """A kernel in the loop form is not valid."""
+
+
+def verify_kernel(kernel: Kernel) -> None:
+    """Raise LoopFormError unless `kernel` is valid."""
+    _Verifier(kernel).run()
+
+
+#: An access: its buffer, index, and how many elements from there on it takes.
+Access: TypeAlias = "tuple[str, Affine, int]"
+
+
+class _Known:
+    """Names and facts at a place of the kernel."""
+
+    def __init__(self, ranges: Ranges, values: dict[str, str], facts: tuple[InRange, ...]) -> None:
+        self.ranges, self.values, self.facts = ranges, values, facts
+
+    def inner(self) -> _Known:
+        return _Known(self.ranges, dict(self.values), self.facts)
+
+    def where(self, facts: Sequence[InRange]) -> _Known:
+        return _Known(self.ranges, dict(self.values), (*self.facts, *facts))
+
+    def at_least(self, expression: Affine) -> bool:
+        """Whether `expression` is never negative."""
+        return self.ranges.at_least(expression) or _follows(expression, self.ranges, self.facts)
+
+
+def _follows(expression: Affine, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
+    """Whether `expression` is never negative where `facts` hold: the index of a fact takes the place of a
+    name in it."""
+    for number, fact in enumerate(facts):
+        for name, factor in fact.index.terms:
+            if abs(factor) != 1 or name not in expression.names:
+                continue
+            # name = sign * (index - what else is in it)
+            rest = fact.index.without(name)
+            by = variable("?").plus(rest, -1).scaled(factor)
+            ends = (fact.count.plus(-1),) if fact.count is not None else ()
+            inside = ranges.within("?" * (number + 1), (affine(0),), ends)
+            renamed = by.replaced("?", variable("?" * (number + 1)))
+            moved = expression.replaced(name, renamed)
+            others = facts[:number] + facts[number + 1 :]
+            if inside.at_least(moved) or (len(facts) < 5 and _follows(moved, inside, others)):
+                return True
+    return False
+
+
+class _Verifier:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        #: The dtype and the size of each buffer, and whether it may be written.
+        self.buffers: dict[str, tuple[str, Affine, bool]] = {}
+        self.stack_bytes = 0
+
+    def fail(self, problem: str) -> NoReturn:
+        raise LoopFormError(f"kernel {self.kernel.name}: {problem}")
+
+    def run(self) -> None:
+        ranges = Ranges(self.kernel.symbols)
+        for buffer in self.kernel.buffers:
+            self.declare(buffer.name, buffer.dtype, buffer.size, ranges, out=buffer.out)
+        self.block(self.kernel.body, _Known(ranges, {}, ()))
+
+    def declare(self, name: str, dtype: str, size: Affine, ranges: Ranges, *, out: bool) -> None:
+        if name in self.buffers:
+            self.fail(f"{name} is declared twice")
+        self.names(size, ranges)
+        self.buffers[name] = dtype, size, out
+
+    def names(self, expression: Affine, ranges: Ranges) -> None:
+        for name in expression.names:
+            if name not in ranges.bounds:
+                what = "no integer" if name[0] == "%" else "no symbol, and no index of a loop around"
+                self.fail(f"{name} is {what} ({expression})")
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def block(self, nodes: Sequence[Node], known: _Known) -> _Known:
+        """Check `nodes`; what is known at their end."""
+        for node in nodes:
+            if isinstance(node, Fail):
+                self.condition(node.unless, known)
+                if not isinstance(node.unless, str):
+                    known.facts = (*known.facts, *node.unless)
+            else:
+                self.node(node, known)
+        return known
+
+    def node(self, node: Node, known: _Known) -> None:
+        if isinstance(node, Let):
+            self.names(node.index, known.ranges)
+            self.define(node.name, node.dtype, known)
+        elif isinstance(node, Holds):
+            self.condition(node.conditions, known)
+            self.define(node.name, "bool", known)
+        elif isinstance(node, (Load, Store)):
+            self.access(node, known)
+        elif isinstance(node, (Compute, Fold, Invert, Quotient)):
+            self.computed(node, known)
+        elif isinstance(node, For):
+            self.loop(node, known)
+        elif isinstance(node, While):
+            inner = self.carry(node.carried, known, known.inner())
+            inner = self.block(node.body, inner)
+            self.typed(node.condition, "bool", inner, "the condition of a while loop")
+            self.handed_on(node.carried, known, inner)
+        elif isinstance(node, If):
+            self.condition(node.condition, known)
+            facts = node.condition if isinstance(node.condition, tuple) else ()
+            self.block(node.then, known.where(facts))
+            self.block(node.otherwise, known.inner())
+        elif isinstance(node, Alloc):
+            self.alloc(node, known)
+        elif isinstance(node, Call):
+            if node.callee not in INTRINSICS:
+                self.fail(f"there is no instruction {node.callee}")
+            for access, written in called(node):
+                self.inside(access, known, (), written=written)
+
+    def define(self, name: str, dtype: str, known: _Known) -> None:
+        if name in known.values:
+            self.fail(f"%{name} is defined twice")
+        known.values[name] = dtype
+        if dtype == "i64":  # it may stand in indices
+            known.ranges = known.ranges.within(f"%{name}", (), ())
+
+    def dtype_of(self, operand: Operand, known: _Known) -> str:
+        if isinstance(operand, Constant):
+            return operand.dtype
+        if operand not in known.values:
+            self.fail(f"%{operand} is not defined")
+        return known.values[operand]
+
+    def typed(self, operand: Operand, dtype: str, known: _Known, what: str) -> None:
+        own = self.dtype_of(operand, known)
+        if own != dtype:
+            self.fail(f"{what} must be {dtype}, got {own}")
+
+    def computed(self, node: Compute | Fold | Invert | Quotient, known: _Known) -> None:
+        if isinstance(node, Compute):
+            types = tuple(TensorType(BY_NAME[self.dtype_of(x, known)], ()) for x in node.operands)
+            (result,) = node.op.infer(types, node.attrs)
+            own = SHORT_NAME[result.dtype]
+            if own != node.dtype:
+                self.fail(f"%{node.name} must be {own}, which is what {node.op.name} gives, got {node.dtype}")
+        elif isinstance(node, Fold):
+            if node.op.reduction is None:
+                self.fail(f"%{node.name}: {node.op.name} is no reduction")
+            for operand in (node.accumulator, node.operand):
+                self.typed(operand, node.dtype, known, f"an operand of the fold %{node.name}")
+        elif isinstance(node, Invert):
+            self.typed(node.divisor, node.dtype, known, "a divisor")
+            self.define(f"{node.name}'", node.dtype, known)  # no number: `Quotient` alone takes it
+            return
+        else:
+            self.typed(node.operand, node.dtype, known, "a dividend")
+            if f"{node.inverse}'" not in known.values:
+                self.fail(f"%{node.inverse} is no inverse of a divisor")
+        self.define(node.name, node.dtype, known)
+
+    def condition(self, condition: Condition, known: _Known) -> None:
+        if isinstance(condition, str):
+            self.typed(condition, "bool", known, "a condition")
+        elif isinstance(condition, Aligned):
+            for buffer, index in (*condition.places, *itertools.chain(*condition.apart)):
+                if buffer not in self.buffers:
+                    self.fail(f"there is no buffer {buffer}")
+                self.names(index, known.ranges)
+        else:
+            for check in condition:
+                self.names(check.index, known.ranges)
+                if check.count is not None:
+                    self.names(check.count, known.ranges)
+
+    def alloc(self, node: Alloc, known: _Known) -> None:
+        size = node.size.number
+        if size is None:
+            self.fail(f"{node.name}: the size of memory on the stack must be a number, got {node.size}")
+        self.declare(node.name, node.dtype, node.size, known.ranges, out=True)
+        self.stack_bytes += size * BY_NAME[node.dtype].itemsize
+        if self.stack_bytes > STACK_BYTES:
+            self.fail(f"{node.name}: {self.stack_bytes} bytes on the stack; there are {STACK_BYTES}")
+
+    # -- accesses ---------------------------------------------------------------------------------
+
+    def access(self, node: Load | Store, known: _Known) -> None:
+        written = isinstance(node, Store)
+        count = len(node.values if isinstance(node, Store) else node.names)
+        self.condition(node.guard, known)
+        if node.mask is not None:
+            self.typed(node.mask, "bool", known, "a mask")
+        dtype = self.inside((node.buffer, node.index, count), known, node.guard, written=written)
+        if isinstance(node, Load):
+            if dtype != node.dtype:
+                self.fail(f"{node.buffer} has elements of {dtype}, not {node.dtype}")
+            for name in node.names:
+                self.define(name, dtype, known)
+        else:
+            for value in node.values:
+                self.typed(value, dtype, known, f"what is stored to {node.buffer}")
+
+    def inside(self, access: Access, known: _Known, guard: Sequence[InRange], *, written: bool) -> str:
+        """Check that `access` is within its buffer; the dtype of that."""
+        buffer, index, count = access
+        if buffer not in self.buffers:
+            self.fail(f"there is no buffer {buffer}")
+        dtype, size, out = self.buffers[buffer]
+        if written and not out:
+            self.fail(f"{buffer} is no result, and is stored to")
+        self.names(index, known.ranges)
+        where = known.where(guard)
+        if not where.at_least(index):
+            self.fail(f"{buffer}[{index}] may be before the buffer")
+        if not where.at_least(size.plus(index, -1).plus(-count)):
+            elements = f"its {count} elements from there on " if count > 1 else ""
+            self.fail(f"{buffer}[{index}] {elements}may be behind the buffer, which has {size}")
+        return dtype
+
+    # -- loops ------------------------------------------------------------------------------------
+
+    def carry(self, carried: Sequence[Carry], known: _Known, inner: _Known) -> _Known:
+        for carry in carried:
+            self.typed(carry.first, carry.dtype, known, f"the first value of %{carry.name}")
+            self.define(carry.name, carry.dtype, inner)
+        return inner
+
+    def handed_on(self, carried: Sequence[Carry], known: _Known, inner: _Known) -> None:
+        for carry in carried:
+            self.typed(carry.following, carry.dtype, inner, f"the next value of %{carry.name}")
+        for carry in carried:
+            self.define(carry.result, carry.dtype, known)
+
+    def loop(self, node: For, known: _Known) -> None:
+        for bound in (*node.lo, *node.hi):
+            self.names(bound, known.ranges)
+        if node.index in known.ranges.bounds or node.index in self.buffers:
+            self.fail(f"the index {node.index} has the name of another one, or of a buffer")
+        if node.step < 1:
+            self.fail(f"the loop over {node.index} must step forward, got {node.step}")
+        inner = known.inner()
+        inner.ranges = entered(node, known.ranges)
+        inner = self.carry(node.carried, known, inner)
+        if node.kind == TASKS:
+            if node.carried or node.step != 1:
+                self.fail(f"the tasks {node.index} hand nothing on, and are counted one by one")
+            self.apart(node, known)
+        if node.kind == LANES:
+            self.lanes(node, known)
+        self.handed_on(node.carried, known, self.block(node.body, inner))
+
+    def lanes(self, node: For, known: _Known) -> None:
+        if node.lo != (affine(0),) or node.step != 1:
+            self.fail(f"the lanes {node.index} must be counted from 0, one by one")
+        if not any(known.at_least(affine(node.width).plus(hi, -1)) for hi in node.hi):
+            self.fail(f"the loop over {node.index} may have more iterations than its {node.width} lanes")
+        for carry in node.carried:
+            if not any(
+                isinstance(inner, Fold) and (inner.accumulator, inner.name) == (carry.name, carry.following)
+                for inner in node.body
+            ):
+                self.fail(f"%{carry.name}: lanes hand on what a fold makes of it, and nothing else")
+        self.apart(node, known)
+
+    def apart(self, loop: For, known: _Known) -> None:
+        """Check that no two iterations of `loop`, or parts of it, access an element that one of them
+        writes."""
+        accesses = list(accesses_of(loop.body))
+        for mine, theirs in itertools.product(accesses, repeat=2):
+            if not mine.written or mine.buffer != theirs.buffer or self.local(mine.buffer, loop):
+                continue
+            if not iterations_apart(loop, mine, theirs, known.ranges, known.facts):
+                what = "write" if theirs.written else "access"
+                self.fail(
+                    f"{loop.kind} {loop.index} may {what} one element twice: {mine.buffer}[{mine.index}]"
+                    f" and {theirs.buffer}[{theirs.index}]"
+                )
+
+    def local(self, buffer: str, loop: For) -> bool:
+        """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are
+        of one call."""
+        return loop.kind == TASKS and all(own.name != buffer for own in self.kernel.buffers)
+
+
+def entered(loop: For, ranges: Ranges) -> Ranges:
+    """Ranges in the body of `loop`."""
+    inner = ranges.within(loop.index, loop.lo, last_indices(loop))
+    if loop.end:
+        inner = inner.within(loop.end, (variable(loop.index).plus(1),), loop.hi)
+    return inner
+
+
+def last_indices(loop: For) -> tuple[Affine, ...]:
+    """The greatest index of `loop`, for each of its ends: it steps from its beginning."""
+    last = list[Affine]()
+    for hi in loop.hi:
+        lengths = [hi.plus(lo, -1) for lo in loop.lo]
+        if all(is_multiple(length, loop.step) for length in lengths):
+            last.append(hi.plus(-loop.step))
+        elif len(lengths) == 1 and lengths[0].number is not None:
+            last.append(loop.lo[0].plus((lengths[0].number - 1) // loop.step * loop.step))
+        else:
+            last.append(hi.plus(-1))
+    return tuple(last)
+
+
+def called(call: Call) -> Iterator[tuple[Access, bool]]:
+    """The accesses of `call`, a row each, and whether they write."""
+    for place, (buffer, index, step) in zip(
+        INTRINSICS[call.callee].places(call.sizes), call.places, strict=True
+    ):
+        for row in range(place.rows):
+            yield (buffer, index.plus(row * step), place.columns), place.written
+
+
+class Reached:
+    """An access in a loop: the loops and conditions from there to it."""
+
+    def __init__(
+        self, access: Access, loops: tuple[For, ...], facts: tuple[InRange, ...], *, written: bool
+    ) -> None:
+        self.buffer, self.index, self.count = access
+        self.loops, self.facts, self.written = loops, facts, written
+
+
+def accesses_of(
+    nodes: Sequence[Node], loops: tuple[For, ...] = (), facts: tuple[InRange, ...] = ()
+) -> Iterator[Reached]:
+    """The accesses of `nodes`."""
+    for node in nodes:
+        if isinstance(node, (Load, Store)):
+            count = len(node.values if isinstance(node, Store) else node.names)
+            access, guard = (node.buffer, node.index, count), (*facts, *node.guard)
+            yield Reached(access, loops, guard, written=isinstance(node, Store))
+        elif isinstance(node, Call):
+            for access, written in called(node):
+                yield Reached(access, loops, facts, written=written)
+        elif isinstance(node, For):
+            yield from accesses_of(node.body, (*loops, node), facts)
+        elif isinstance(node, While):
+            yield from accesses_of(node.body, loops, facts)
+        elif isinstance(node, If):
+            inside = node.condition if isinstance(node.condition, tuple) else ()
+            yield from accesses_of(node.then, loops, (*facts, *inside))
+            yield from accesses_of(node.otherwise, loops, facts)
+
+
+class _Side:
+    """An access in one of two iterations of a loop, with names of its own."""
+
+    def __init__(self, loop: For, access: Reached, side: int) -> None:
+        self.loop, self.access = loop, access
+        names = [name for inner in (loop, *access.loops) for name in (inner.index, inner.end) if name]
+        #: The names of this side.
+        self.own = {name: f"{name}'{side}" for name in names}
+        self.index = self.renamed(access.index)
+        self.facts = tuple(
+            InRange(self.renamed(fact.index), None if fact.count is None else self.renamed(fact.count))
+            for fact in access.facts
+        )
+        #: The step of each index in `index`, and where it begins.
+        self.steps: dict[str, tuple[int, tuple[Affine, ...]]] = {}
+
+    def renamed(self, expression: Affine) -> Affine:
+        for name, own in self.own.items():
+            expression = expression.replaced(name, variable(own))
+        return expression
+
+    def enter(self, ranges: Ranges) -> Ranges:
+        """Ranges with those of the loops around the access."""
+        for inner in self.access.loops:
+            lo = tuple(map(self.renamed, inner.lo))
+            name = self.own[inner.index]
+            self.steps[name] = inner.step, lo
+            ranges = ranges.within(name, lo, tuple(map(self.renamed, last_indices(inner))))
+        return ranges
+
+
+def iterations_apart(
+    loop: For, mine: Reached, theirs: Reached, ranges: Ranges, facts: tuple[InRange, ...] = ()
+) -> bool:
+    """Whether the elements that two accesses take are different ones in different iterations of `loop`, where
+    names around it have `ranges`, and `facts` hold.
+
+    Either all of the first one's are before those of the second one; or that holds of their remainders by a
+    number of which everything else is a multiple. Either access may be in the earlier iteration.
+    """
+    if any(ranges.at_least(lo.plus(loop.step).plus(hi, -1)) for lo in loop.lo for hi in loop.hi):
+        return True  # there is one iteration
+    first, second = _Side(loop, mine, 1), _Side(loop, theirs, 2)
+    return all(_ordered(*sides, ranges, facts) for sides in ((first, second), (second, first)))
+
+
+def _ordered(earlier: _Side, later: _Side, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
+    """`iterations_apart` where `earlier` is in an earlier iteration than `later`."""
+    loop = earlier.loop
+    last = tuple(hi.plus(-1) for hi in loop.hi)
+    begin, end = earlier.own[loop.index], variable(earlier.own[loop.index]).plus(1)
+    ranges = ranges.within(begin, loop.lo, last)
+    if loop.end:
+        # a later part begins where the earlier one ends, or behind that
+        name = earlier.own[loop.end]
+        ranges, end = ranges.within(name, (end,), last), variable(name)
+    ranges = ranges.within(later.own[loop.index], (end,), last)
+    if loop.end:
+        begins = variable(later.own[loop.index]).plus(1)
+        ranges = ranges.within(later.own[loop.end], (begins,), loop.hi)
+    ranges = later.enter(earlier.enter(ranges))
+    here = _Known(ranges, {}, (*facts, *earlier.facts, *later.facts))
+    if any(ranges.at_least(fact.index.plus(1).scaled(-1)) for fact in here.facts):
+        return True  # the two are not both run
+    return any(_apart(earlier, later, here, modulus) for modulus in (0, *_moduli(earlier), *_moduli(later)))
+
+
+def _moduli(side: _Side) -> list[int]:
+    """Numbers that strides are multiples of."""
+    return sorted({abs(factor) * side.steps.get(name, (1, ()))[0] for name, factor in side.index.terms} - {1})
+
+
+def _apart(earlier: _Side, later: _Side, known: _Known, modulus: int) -> bool:
+    """Whether all that `earlier` accesses is before what `later` does, or the other way round; of remainders
+    by `modulus`, if that is not 0, by less than it."""
+    a, b = earlier.index, later.index
+    if modulus:
+        a, b = _remainder(earlier, modulus), _remainder(later, modulus)
+    for low, high, size, other in (
+        (a, b, earlier.access.count, later.access.count),
+        (b, a, later.access.count, earlier.access.count),
+    ):
+        distance = high.plus(low, -1)
+        if modulus:
+            distance = Affine(distance.constant % modulus, distance.terms)
+        for shift in (0, modulus) if modulus else (0,):
+            between = distance.plus(-shift)
+            if known.at_least(between.plus(-size)) and (
+                not modulus or known.at_least(affine(modulus - other).plus(between, -1))
+            ):
+                return True
+    return False
+
+
+def _remainder(side: _Side, modulus: int) -> Affine:
+    """The index of `side` without terms that are multiples of `modulus`."""
+    index = side.index
+    for name, factor in side.index.terms:
+        step, lows = side.steps.get(name, (1, ()))
+        starts = [low.number for low in lows]
+        if factor * step % modulus == 0 and all(
+            start is not None and factor * start % modulus == 0 for start in starts
+        ):
+            index = index.without(name)
+    return index

@@ -1,0 +1,288 @@
+"""Maps as kernels in the loop form: the algorithm of a nest that folds nothing, and its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...base.records import record
+from ...ir.dtypes import SHORT_NAME
+from ...ir.graph import Value
+from ...ir.registry import OPS
+from ..llvm.target import Target
+from ..loops.affine import Affine, affine
+from ..loops.nodes import (
+    Buffer,
+    Compute,
+    Constant,
+    For,
+    Holds,
+    InRange,
+    Kernel,
+    Let,
+    Load,
+    Node,
+    Operand,
+    Store,
+)
+from ..loops.passes import Step, scheduled
+from ..loops.printer import print_kernel
+from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
+from .divisors import shared_in_map
+from .tasks import polling_dim, task_count, vector_block
+from .transposed_reads import UNROLLED_COST, Tiles
+from .window import Interior
+from .writing.columns import neighbouring_reads, neighbouring_writes
+
+#: Indices of loops, from the outermost one on; those of `loops.passes` are others.
+_INDICES = "ijkmnopq"
+
+
+@record(eq=False)
+class ScheduledLoops:
+    """Description of a kernel: its nest, and the loops that are written of it."""
+
+    nest: Nest
+    loops: Kernel
+
+    def __str__(self) -> str:
+        return f"{self.nest}\n{print_kernel(self.loops)}"
+
+
+def is_map(nest: Nest) -> bool:
+    """Whether `nest` folds nothing."""
+    return len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.turned
+
+
+def algorithm(nest: Nest, sizes: Sequence[int]) -> Kernel:
+    """The loops of a map as its nest says them, over buffers of `sizes`."""
+    return _Builder(nest).kernel(sizes)
+
+
+def reach(nest: Nest) -> list[int]:
+    """The elements of each buffer up to the last one that a map accesses."""
+    sizes: dict[int, int] = {}
+    sources = [operand for member in nest.members for operand in member.operands]
+    sources += [write.source for write in nest.writes]
+    memories = [m for source in sources for m in memories_of(source)] + [w.memory for w in nest.writes]
+    for memory in memories:
+        if memory.buffer is not None:
+            steps = zip(memory.strides, nest.sizes, strict=True)
+            last = memory.offset + sum(max(0, stride) * (size - 1) for stride, size in steps)
+            sizes[memory.buffer] = max(sizes.get(memory.buffer, 1), last + 1)
+    return [sizes.get(number, 1) for number in range(max(sizes) + 1)]
+
+
+def schedule_of(
+    nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset(),
+    *, tasks: int = 1,
+) -> list[Step]:  # fmt: skip
+    """The schedule of a map: in square `tiles`, or in vectors along its last dimension; as so many
+    `tasks`."""
+    steps: list[Step] = [("forward", ())]
+    last = nest.vector_dim
+    if last is None or 0 in nest.sizes:
+        return steps
+    j = index_of(last)
+    polls_in = polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest)))
+    polls: list[Step] = [] if polls_in is None else [("poll", (index_of(polls_in),))]
+    if tiles is not None:
+        tall, i = tiles.edge * tiles.group, index_of(tiles.dim)
+        if tasks > 1:
+            steps.append(("parallelize", (index_of(0), tall if tiles.dim == 0 else 1)))
+        steps.append(("tile", (i, j, tiles.edge, tiles.group)))
+        steps += [("peel", (i, tall)), ("peel", (j, tiles.edge)), ("peel", ("a", tiles.edge))]
+        steps += [("transpose_reads", ("r",)), *polls]
+        if sum(member.instruction.cost for member in nest.members) < UNROLLED_COST:
+            steps.append(("unroll", ("r",)))
+    else:
+        if shared_in_map(nest, target.wide_tables):
+            steps.append(("invert", (j,)))
+        if tasks > 1:
+            size = nest.lanes * nest.unroll * vector_block(nest) if last == 0 else 1
+            steps.append(("parallelize", (index_of(0), size)))
+        steps.append(("vectorize", (j, nest.lanes)))
+        steps += _task_of_line(nest, j) if last == 0 and tasks > 1 else _lines(nest, j)
+        steps += polls
+    steps.append(("normalize", ()))
+    if streamed:
+        steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
+    if nest.asked:
+        steps.append(("ask", tuple(sorted(f"b{memory.buffer}+{memory.offset}" for memory in nest.asked))))
+    return steps
+
+
+def _lines(nest: Nest, j: str) -> list[Step]:
+    """The steps for vectors along the lines of a map: apart where windows are known, and in groups."""
+    interior, last = Interior(nest), len(nest.sizes) - 1
+    first, stop = interior.ranges.get(last, (0, nest.sizes[last]))
+    outer = [dim for dim in sorted(interior.ranges) if dim != last]
+    steps: list[Step] = []
+    if outer:
+        parts = [(index_of(dim), *interior.ranges[dim]) for dim in outer]
+        steps.append(("specialize", tuple(word for part in parts for word in part)))
+        steps += _groups(nest, f"{j}#1")
+    if last in interior.ranges:
+        group, lanes = nest.lanes * nest.unroll, nest.lanes
+        first = -(-first // lanes) * lanes
+        stop = first + max(stop - first, 0) // group * group
+        if first < stop:
+            main, rest = (1, 2) if first else (0, 1)
+            steps.append(("split", (f"{j}#0", first, stop)))
+            if stop < nest.sizes[last]:
+                steps.append(("peel", (f"{j}#{rest}", lanes)))
+            if nest.unroll > 1:
+                steps.append(("interleave", (f"{j}#{main}", nest.unroll)))
+            return steps
+        return [*steps, ("peel", (f"{j}#0", lanes))]
+    return [*steps, *_groups(nest, f"{j}#0" if outer else j)]
+
+
+def _groups(nest: Nest, j: str) -> list[Step]:
+    """The steps for groups of vectors, single ones, and lanes that fill none."""
+    steps: list[Step] = [("peel", (j, nest.lanes))]
+    if nest.unroll > 1:
+        first = j if "#" in j else f"{j}#0"
+        steps += [("peel", (first, nest.lanes * nest.unroll)), ("interleave", (first, nest.unroll))]
+    return steps
+
+
+def _task_of_line(nest: Nest, j: str) -> list[Step]:
+    """The steps for the vectors of a task, of a map that is one line."""
+    steps, group = list[Step](), nest.lanes * nest.unroll
+    steps += [("peel", (j, nest.lanes)), ("peel", (f"{j}#0", group))]
+    parts = 1
+    ranges = Interior(nest).ranges
+    if ranges:
+        first, stop = ranges[0]
+        whole = nest.sizes[0] // group * group
+        first = min(-(-first // group) * group, whole)
+        stop = min(max(stop // group * group, first), whole)
+        if first < stop:
+            steps.append(("split", (f"{j}#0", first, stop)))
+            parts += (first > 0) + (stop < whole)
+    if nest.unroll > 1:
+        steps += [("interleave", (f"{j}#{number}", nest.unroll)) for number in range(parts)]
+    return steps
+
+
+def map_kernel(
+    nest: Nest, sizes: Sequence[int], target: Target, tiles: Tiles | None = None,
+    streamed: frozenset[Memory] = frozenset(), *, tasks: int = 1,
+) -> Kernel:  # fmt: skip
+    """The scheduled kernel of a map."""
+    schedule = schedule_of(nest, tiles, target, streamed, tasks=tasks)
+    return scheduled(algorithm(nest, sizes), schedule)
+
+
+def index_of(dim: int) -> str:
+    """The name of the index of loop dimension `dim`."""
+    return _INDICES[dim] if dim < len(_INDICES) else f"i{dim}"
+
+
+class _Builder:
+    """Builds the statements of one element."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.nodes: list[Node] = []
+        self.names: dict[Value, str] = {}
+        #: Indices by their accesses.
+        self.indices: dict[Memory, Affine] = {}
+        self.loads = 0
+
+    def kernel(self, sizes: Sequence[int]) -> Kernel:
+        nest = self.nest
+        written = {f"b{write.memory.buffer}": write.memory.dtype for write in nest.writes}
+        dtypes = dict(written)
+        members = self._needed()
+        for source in [s for m in members for s in m.operands] + [w.source for w in nest.writes]:
+            for memory in () if isinstance(source, Value) else memories_of(source):
+                dtypes[f"b{memory.buffer}"] = memory.dtype
+        buffers = tuple(
+            Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=f"b{number}" in written)
+            for number, size in enumerate(sizes)
+        )
+        body: tuple[Node, ...] = ()
+        if 0 not in nest.sizes:
+            self._element(members)
+            body = tuple(self.nodes)
+        for dim in reversed(range(len(nest.sizes))):
+            if body:
+                body = (For(index_of(dim), (affine(0),), (affine(nest.sizes[dim]),), 1, "serial", body),)
+        return Kernel(nest.name, buffers, body)
+
+    def _needed(self) -> list[Member]:
+        """The members that writes need, in order."""
+        needed = {write.source for write in self.nest.writes}
+        for member in reversed(self.nest.members):
+            if member.value in needed:
+                needed.update(member.operands)
+        return [member for member in self.nest.members if member.value in needed]
+
+    def _element(self, members: Sequence[Member]) -> None:
+        nest = self.nest
+        read = {operand for member in members for operand in member.operands}
+        read |= {write.source for write in nest.writes}
+        columns = neighbouring_reads(nest, [leaf for leaf in read if isinstance(leaf, Memory)])
+        #: Values of columns that were read together.
+        held: dict[Memory, str] = {}
+
+        def operand(source: Leaf | Value) -> Operand:
+            if isinstance(source, Value):
+                return self.names[source]
+            if isinstance(source, NestConstant):
+                return Constant(source.value, source.dtype)
+            if isinstance(source, Window):
+                return self._window(source)
+            together = columns.get(source, (source,))
+            if source in held and len(together) > 1:
+                return held[source]
+            names = tuple(self._name("x") for _ in together)
+            if source.buffer is None:
+                self.nodes.append(Let(names[0], source.dtype, self._index(source)))
+            else:
+                index = self._index(together[0])
+                self.nodes.append(Load(names, source.dtype, f"b{source.buffer}", index))
+            held.update(zip(together, names, strict=True))
+            return held[source]
+
+        for member in members:
+            operands = tuple([operand(source) for source in member.operands])
+            name = self.names[member.value] = self._name("v")
+            instruction = member.instruction
+            dtype = SHORT_NAME[member.value.dtype]
+            self.nodes.append(
+                Compute(name, dtype, instruction.op, operands, instruction.attrs, instruction.origins)
+            )
+        neighbours = neighbouring_writes(nest, nest.writes)
+        others = {write for together in neighbours.values() for write in together[1:]}
+        origins = {member.value: member.instruction.origins for member in members}
+        for write in nest.writes:
+            if write not in others:
+                values = tuple([operand(column.source) for column in neighbours.get(write, (write,))])
+                index, ops = self._index(write.memory), origins.get(write.source, ())  # type: ignore[arg-type]
+                self.nodes.append(Store(f"b{write.memory.buffer}", index, values, origins=ops))
+
+    def _window(self, window: Window) -> Operand:
+        guard = tuple([InRange(self._index(index), affine(count)) for index, count in window.checks])
+        inside, name = window.inside, self._name("x")
+        if isinstance(inside, Memory):
+            index = self._index(inside)
+            self.nodes.append(Load((name,), inside.dtype, f"b{inside.buffer}", index, guard))
+            return name
+        condition = self._name("c")
+        values = Constant(inside.value, inside.dtype), Constant(0, inside.dtype)
+        self.nodes.append(Holds(condition, guard))
+        self.nodes.append(Compute(name, inside.dtype, OPS["where"], (condition, *values), {}))
+        return name
+
+    def _name(self, prefix: str) -> str:
+        self.loads += 1
+        return f"{prefix}{self.loads}"
+
+    def _index(self, memory: Memory) -> Affine:
+        index = self.indices.get(memory)
+        if index is None:
+            terms = [(index_of(dim), stride) for dim, stride in enumerate(memory.strides) if stride]
+            index = self.indices[memory] = Affine(memory.offset, tuple(sorted(terms)))
+        return index

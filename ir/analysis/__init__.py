@@ -1,0 +1,1 @@
+"""Analyses of programs, for passes, tracing and code generation: affine indices, ranges, arrays in loops."""

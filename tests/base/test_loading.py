@@ -1,0 +1,65 @@
+"""Loading on first use: lazy modules, provided functions, and objects known by name."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from tracejit.base.loading import LazyModule, Loaded, Provided
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module that is not among the loaded ones yet."""
+    module = ModuleType("tracejit_late")
+    module.__dict__.update(Thing=type("Thing", (), {"method": len}), function=max)
+    monkeypatch.delitem(sys.modules, "tracejit_late", raising=False)
+    return module
+
+
+def test_objects_are_known_once_their_module_is_loaded(
+    late: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Loaded("tracejit_late:Thing", "tracejit_late:Thing.method", "builtins:min")
+    thing = late.Thing()
+    assert known() == (min,)
+    assert not isinstance(thing, Loaded("tracejit_late:Thing")())
+    assert (known.holds(len), known.name_of(len)) == (False, None)
+    monkeypatch.setitem(sys.modules, "tracejit_late", late)
+    assert set(known()) == {min, late.Thing, len}
+    assert isinstance(thing, Loaded("tracejit_late:Thing")())
+    assert (known.holds(len), known.name_of(len)) == (True, "tracejit_late:Thing.method")
+
+
+def test_a_module_that_runs_still_has_not_all_its_objects(
+    late: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Loaded("tracejit_late:later")
+    monkeypatch.setitem(sys.modules, "tracejit_late", late)
+    assert known() == ()
+    monkeypatch.setattr(late, "later", len, raising=False)
+    assert known() == (len,)
+
+
+def test_a_lazy_module_loads_at_its_first_use_and_has_what_it_has(
+    late: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lazy = LazyModule("tracejit_late")
+    with pytest.raises(ModuleNotFoundError):
+        lazy.function  # noqa: B018
+    monkeypatch.setitem(sys.modules, "tracejit_late", late)
+    assert lazy.function is max
+    monkeypatch.setattr(late, "function", min)
+    assert lazy.function is min
+    with pytest.raises(AttributeError):
+        lazy.nothing  # noqa: B018
+
+
+def test_what_nobody_provides_is_an_error() -> None:
+    asked = Provided[object]("a thing")
+    with pytest.raises(LookupError, match="nothing provides a thing"):
+        asked()
+    asked.provide("builtins", None, "len")
+    assert asked() is len
