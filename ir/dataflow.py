@@ -92,6 +92,13 @@ def has_effect(instruction: Instruction) -> bool:
     return any(has_effect(inner) for region in instruction.regions for inner in region.body)
 
 
+def acts(function: Function) -> bool:
+    """Whether running `function` does more than to compute its results, so that it must not run twice."""
+    return any(
+        has_effect(instruction) or "callback" in instruction.attrs for instruction in function.instructions()
+    )
+
+
 def silent(instruction: Instruction) -> Instruction:
     """`instruction`, which itself has no effect, without those of the instructions in its regions."""
     if not any(has_effect(inner) for region in instruction.regions for inner in region.body):

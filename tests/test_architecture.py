@@ -6,8 +6,9 @@ import ast
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tests.floors import (
     upward,
     words,
 )
+from tracejit.surface.stubs import NAMESPACES
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("base", "ir", "codegen", "runtime", "tracejit")  # lower to higher
@@ -392,6 +394,61 @@ def test_names_keep_to_the_glossary() -> None:
 def test_public_names_are_there_once() -> None:
     assert len(tj.__all__) == len(set(tj.__all__))
     assert [name for name in dir(tj) if not name.startswith("__")] == sorted(tj.__all__)
+
+
+def repeated(modules: Mapping[str, str]) -> set[str]:
+    """Names that stand twice in the table of a package."""
+    counts = Counter(name for names in modules.values() for name in names.split())
+    return {name for name, count in counts.items() if count > 1}
+
+
+def listed(text: str, names: Container[str]) -> Iterator[str]:
+    """The public `names` that a file lists: in ``__all__``, or as it takes them from other modules."""
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield f"{node.lineno}: {ast.unparse(node)}"
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            bound = [alias.asname or alias.name for alias in node.names]
+            yield from (f"{node.lineno}: {name}" for name in bound if name in names)
+
+
+def test_a_public_name_stands_once() -> None:
+    """The tables of `tracejit/surface` have it: no package lists it again, nor the module that defines it."""
+    wrong: list[str] = []
+    for namespace in NAMESPACES:
+        wrong += [f"{namespace.package}: {name} stands twice" for name in repeated(namespace.modules)]
+        package = ROOT.joinpath(*namespace.package.split("."))
+        wrong += [
+            f"{namespace.package}:{place}"
+            for place in listed((package / "__init__.py").read_text(), namespace.homes)
+        ]
+        for home in namespace.modules:
+            path = package.joinpath(*home[1:].split(".")).with_suffix(".py")
+            if re.match(r"\.\w", home) and path in sources():
+                wrong += [f"{name_of(path)}:{place}" for place in listed(path.read_text(), ())]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_name_that_stands_twice_is_seen() -> None:
+    assert repeated({".arithmetic": "add sub", ".others": "sub"}) == {"sub"}
+    assert list(listed('from .arithmetic import add\n\n__all__ = ["add"]', ["add"])) == [
+        "1: add",
+        "3: __all__ = ['add']",
+    ]
+    assert not list(listed("from .methods import bind as _bind", ["bind"]))
+
+
+def test_names_come_from_below() -> None:
+    """A package offers what stands in its own room or on a lower floor."""
+    floors = {namespace.package: FLOORS.index(room_of(namespace.package) or "") for namespace in NAMESPACES}
+    wrong = [
+        f"{namespace.package} offers {home}"
+        for namespace in NAMESPACES
+        for home in namespace.modules
+        if home.startswith(".") and home != "."
+        if FLOORS.index(room_of(resolve_name(home, namespace.package)) or "") > floors[namespace.package]
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_modules_have_docstrings() -> None:

@@ -8,19 +8,14 @@ compiled it; another CPU or version keeps nothing, and compiles.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from .base.errors import TracejitError
-from .jitted.signatures import leaf_type, settings
-from .pytree import flatten
 from .runtime.cache.keys import environment
 from .runtime.cache.store import CACHE
 from .runtime.loading.objects import support_keys
 from .runtime.tiers import BACKGROUND
-
-if TYPE_CHECKING:
-    from .jitted.calls import CompiledFunction
 
 #: The most machine code in one pickle; that of most functions has 10 to 100 KB.
 _MOST_BYTES: Final = 64 << 20
@@ -34,7 +29,7 @@ def carried(function: Any, specs: tuple[Any, ...]) -> CarriedFunction:
             f"{CACHE.problem}"
         )
     if specs:
-        compile_for(function, specs)
+        function._compile_for(specs)
     return CarriedFunction(function)
 
 
@@ -79,24 +74,10 @@ class CarriedFunction:
             return type(self), (self.function, (), self.sender, self.entries)
         for specs in self.several:
             try:
-                compile_for(self.function, specs)
+                self.function._compile_for(specs)
             except Exception:
                 break  # the call raises it, where its task shows it to the user
         return type(self), (self.function, (), environment(), _machine_code(self.function))
-
-
-def compile_for(function: Any, args: tuple[Any, ...]) -> None:
-    """Compile for arguments like `args`, with the native entry of calls without gradients."""
-    static, dynamic = function._split(args, {})
-    leaves, structure = flatten(dynamic, exact=True)
-    leaf_types = tuple([leaf_type(function._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-    key = (structure, leaf_types, static, settings())
-    with function._lock:
-        signature, captured = function._fitting(key)
-        if signature is None or captured is None:
-            signature, captured = function._specialize(args, {}, key, leaves)
-        if not signature.decisions:
-            function._enter(signature, captured)
 
 
 def _machine_code(function: Any) -> dict[str, bytes]:
@@ -104,7 +85,8 @@ def _machine_code(function: Any) -> dict[str, bytes]:
 
     Raises TracejitError where that is too much."""
     BACKGROUND.wait()  # the disk has optimized code only
-    executables = [compiled.made_executable for compiled in _compiled(function)]
+    compiled = [part for leaf in function._tree.leaves() for _, part in leaf.compiled.made()]
+    executables = [part.made_executable for part in compiled]
     keys = [executable.key for executable in executables if executable is not None]
     loaded = {key: CACHE.load(key) for key in (*keys, *support_keys()) if key is not None}
     entries = {key: payload for key, payload in loaded.items() if payload is not None}
@@ -115,14 +97,3 @@ def _machine_code(function: Any) -> dict[str, bytes]:
             f"{_MOST_BYTES >> 20} MB along; send the function itself"
         )
     return entries
-
-
-def _compiled(function: Any) -> Iterator[CompiledFunction]:
-    """Compiled parts of `function`: signatures, their variants and paths, and derivatives of these."""
-    with function._lock:
-        signatures = list(function._signatures.values())
-        signatures += [variant for signature in signatures for variant in signature.variants]
-        signatures += [path for paths in function._paths.values() for path in paths.known]
-    for signature in signatures:
-        for _, compiled in signature.compiled.made():
-            yield compiled

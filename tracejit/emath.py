@@ -12,8 +12,8 @@ import numpy as np
 
 from .arguments.errors import check_public as _check_public
 from .array.creation import asarray as _asarray
-from .array.elementwise import arithmetic as _arithmetic
-from .array.elementwise import transcendental as _functions
+from .array.elementwise import powers as _powers
+from .array.elementwise import ufuncs as _ufuncs
 from .array.reductions import any as _any
 from .ir.dtypes import is_complex
 from .tensors.tensor import Tensor
@@ -49,7 +49,7 @@ def sqrt(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.sqrt``.
     """
-    result: Tensor = _arithmetic.sqrt(_complex_below_zero(x))
+    result: Tensor = _ufuncs.sqrt(_complex_below_zero(x))
     return result
 
 
@@ -63,7 +63,7 @@ def log(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.log``.
     """
-    return _functions.log(_complex_below_zero(x))
+    return _ufuncs.log(_complex_below_zero(x))
 
 
 def log10(x: Any) -> Tensor:
@@ -76,7 +76,7 @@ def log10(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.log10``.
     """
-    return _functions.log10(_complex_below_zero(x))
+    return _ufuncs.log10(_complex_below_zero(x))
 
 
 def log2(x: Any) -> Tensor:
@@ -89,7 +89,7 @@ def log2(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.log2``.
     """
-    return _functions.log2(_complex_below_zero(x))
+    return _ufuncs.log2(_complex_below_zero(x))
 
 
 def logn(n: Any, x: Any) -> Tensor:
@@ -102,7 +102,7 @@ def logn(n: Any, x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.logn``.
     """
-    return _functions.log(_complex_below_zero(x)) / _functions.log(_complex_below_zero(n))
+    return _ufuncs.log(_complex_below_zero(x)) / _ufuncs.log(_complex_below_zero(n))
 
 
 def power(x: Any, p: Any) -> Tensor:
@@ -118,7 +118,7 @@ def power(x: Any, p: Any) -> Tensor:
     x, p = _complex_below_zero(x), _asarray(p)
     if p.dtype.kind in "biu" and bool(_any(p < 0)):
         p = p * 1.0
-    result: Tensor = _arithmetic.power(x, p)
+    result: Tensor = _powers.power(x, p)
     return result
 
 
@@ -132,7 +132,7 @@ def arccos(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.arccos``.
     """
-    return _functions.arccos(_complex_beyond_one(x))
+    return _ufuncs.arccos(_complex_beyond_one(x))
 
 
 def arcsin(x: Any) -> Tensor:
@@ -145,7 +145,7 @@ def arcsin(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.arcsin``.
     """
-    return _functions.arcsin(_complex_beyond_one(x))
+    return _ufuncs.arcsin(_complex_beyond_one(x))
 
 
 def arctanh(x: Any) -> Tensor:
@@ -158,7 +158,7 @@ def arctanh(x: Any) -> Tensor:
 
     Semantics: ``numpy.emath.arctanh``.
     """
-    return _functions.arctanh(_complex_beyond_one(x))
+    return _ufuncs.arctanh(_complex_beyond_one(x))
 
 
 _check_public(globals(), __all__, "emath.")

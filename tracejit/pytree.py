@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import reprlib
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -254,6 +254,17 @@ def children_of(tree: Any) -> list[Any] | None:
     if cls not in _REGISTERED and isinstance(tree, (dict, list, tuple)):
         return list(tree.values() if isinstance(tree, dict) else tree)
     return flatten(tree, is_leaf=lambda value: value is not tree)[0]
+
+
+def containers_in(tree: Any) -> Iterator[Any]:
+    """The containers in `tree` that can be changed, in the order of its leaves, each as often as it is
+    there."""
+    if type(tree) in LEAVES or not is_container(type(tree)) or tree is None:
+        return
+    if not isinstance(tree, tuple):
+        yield tree
+    for child in flatten(tree, is_leaf=lambda value: value is not tree)[0]:
+        yield from containers_in(child)
 
 
 def count_leaves(shape: Any) -> int:

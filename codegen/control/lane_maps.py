@@ -13,8 +13,8 @@ from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ..kernels.linalg.groups import BatchPart, GroupKernel
 from ..kernels.linalg.lowering import message
-from ..kernels.linalg.matrices import Matrix, RegisterMatrix
-from ..kernels.linalg.scratch_matrix import Storage
+from ..kernels.linalg.matrices import RegisterMatrix
+from ..kernels.linalg.memory_matrix import LaneMatrix, Storage
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code
 from ..llvm.target import Target
@@ -54,7 +54,7 @@ def _plan(name: str, instruction: Instruction, target: Target, functions: Code) 
     inner = [step for step in body.body if step.op.kind is Kind.LINALG]
     errors = tuple(dict.fromkeys(filter(None, map(message, inner))))
 
-    def compute(storage: Storage, matrices: list[Matrix]) -> tuple[Sequence[Matrix], Sequence[Reg]]:
+    def compute(storage: Storage, matrices: list[LaneMatrix]) -> tuple[Sequence[LaneMatrix], Sequence[Reg]]:
         writer = _LaneWriter(name, storage, target, errors)
         arguments: list[Elements] = [
             [element for row in matrix.elements for element in row]

@@ -1,6 +1,7 @@
 """LAPACK's functions as code of our own, for exported functions: calls from Python run a library's.
 
-The kernels by LAPACK are written for it as for any other library; what they call is linked to them.
+The kernels by LAPACK are written for it as for any other library; what they call is linked to them. What it
+does not define, they write themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ...base.records import record
 from ..interface import lapack_name
 from ..kernels.lapack.calls import COMPLEX_NAMES
 from ..llvm.target import Target
-from . import elimination, factors, reflections
+from . import reflections
 from .routine import Routine, elements_of
 
 
@@ -26,10 +27,6 @@ class _Definition:
 
 
 _DEFINITIONS: Final[Mapping[str, _Definition]] = {
-    "trsm": _Definition(factors.trsm, "side uplo trans diag m n alpha a lda b ldb"),
-    "trsv": _Definition(factors.trsv, "uplo trans diag n a lda x incx"),
-    "potrf": _Definition(factors.potrf, "uplo n a lda info"),
-    "getrf": _Definition(elimination.getrf, "m n a lda ipiv info"),
     "geqrf": _Definition(reflections.geqrf, "m n a lda tau work lwork info"),
     "orgqr": _Definition(reflections.orgqr, "m n k a lda tau work lwork info"),
 }

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from ..kernels.lapack.calls import LETTERS
+from ..kernels.linalg.columns import Columns
 from ..llvm.emitter import Reg
 from ..llvm.function import Declarations
 from ..llvm.loops import FunctionWriter
 from ..llvm.multiply_add import contracted
 from ..llvm.target import Target
-from .columns import Columns
 
-#: Arguments that are letters; the lengths of these texts come last.
-_TEXTS: Final = ("side", "uplo", "trans", "diag")
 #: The width of integers.
 INTEGER: Final = "i64"
 
@@ -27,16 +25,12 @@ class Routine(Columns):
 
     def __init__(self, target: Target, dtype: str, parts: int, parameters: str) -> None:
         self.declarations = Declarations()
-        super().__init__(FunctionWriter(self.declarations), target, dtype, parts)
+        super().__init__(FunctionWriter(self.declarations), target.lanes(dtype), dtype, parts)
         self.parameters = parameters.split()
 
     def integer(self, name: str) -> Reg:
         """The integer argument `name`."""
         return self.w.load(f"%{name}", INTEGER)
-
-    def is_letter(self, name: str, letter: str) -> Reg:
-        """Whether the argument `name` is a `letter`."""
-        return self.w.eq(self.w.load(f"%{name}", "u8"), ord(letter))
 
     def element(self, matrix: str, row: Reg | int, column: Reg, leading: Reg) -> str:
         """The pointer to an element of a matrix."""
@@ -45,9 +39,8 @@ class Routine(Columns):
     def text(self, symbol: str) -> str:
         """The function as `symbol`, once it is written."""
         self.w.ret()
-        listed = [f"ptr %{name}" for name in self.parameters]
-        listed += [f"i64 %length_{name}" for name in self.parameters if name in _TEXTS]
-        function = self.w.function(f"void @{symbol}({', '.join(listed)})", "nounwind")
+        listed = ", ".join(f"ptr %{name}" for name in self.parameters)
+        function = self.w.function(f"void @{symbol}({listed})", "nounwind")
         return contracted([*self.declarations.values(), function])
 
 

@@ -174,10 +174,16 @@ def floating_kernel(ufunc: np.ufunc, function: Callable[..., Any] | None = None)
 
 
 def floating_function(
-    name: str, function: Callable[[Any, DType], Any], *, doc: str, rule: Callable[..., Any], cost: float
+    name: str,
+    function: Callable[[Any, DType], Any],
+    *,
+    doc: str,
+    rule: Callable[..., Any],
+    cost: float,
+    emit: Callable[..., Any] | None = None,
 ) -> Op:
-    """A unary op on floats that NumPy lacks: `function` of an array and the dtype of the result, and the
-    emitter's function of the same name. Integers of up to 16 bits become float32, as SciPy's do."""
+    """A unary op on floats that NumPy lacks: `function` of an array and the dtype of its result, and `emit`,
+    or the emitter's function of the same name. Integers of up to 16 bits become float32, as SciPy's do."""
 
     def kernel(x: Any) -> Any:
         x = np.asarray(x)
@@ -200,7 +206,7 @@ def floating_function(
 
     return define(
         name, Kind.ELEMENTWISE, "x", doc=doc, infer=infer, eval=kernel, promote=promote,
-        vjp={"x": rule}, emit=lambda b, x: getattr(b, name)(x), cost=cost,
+        vjp={"x": rule}, emit=emit or (lambda b, x: getattr(b, name)(x)), cost=cost,
     )  # fmt: skip
 
 

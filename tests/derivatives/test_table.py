@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.array.elementwise import arithmetic, float_parts, floats, transcendental
-from tracejit.ir.registry import NONDIFF, OPS, Kind
-from tracejit.nn import activations
+from tracejit.ir.registry import NONDIFF, OPS, Kind, Nondiff
+from tracejit.surface.elementwise import ELEMENTWISE
+from tracejit.surface.namespaces import ARRAY, NN, SCIPY_SPECIAL
+from tracejit.surface.rows import Row
 
 from ..rotation import SEED
 from .checking import Truths, derivatives, faults
@@ -112,9 +113,19 @@ def test_all_points(entry: Entry) -> None:
 
 def public() -> dict[str, Any]:
     """Elementwise functions by the names that rows have."""
-    modules = [(module, "") for module in (arithmetic, float_parts, floats, transcendental)]
-    modules += [(activations, "nn."), (tj.scipy.special, "special.")]
-    return {prefix + name: getattr(module, name) for module, prefix in modules for name in module.__all__}
+    homes = (".elementwise.float_parts", ".elementwise.floats", ".elementwise.powers")
+    names = [name for name, home in ARRAY.homes.items() if home in homes]
+    names += [row_name for row in ELEMENTWISE if has_gradient(row) for row_name in row.names.split()]
+    functions = {name: getattr(tj, name) for name in names}
+    activations = [name for name, home in NN.homes.items() if home == ".activations"]
+    functions |= {f"nn.{name}": getattr(tj.nn, name) for name in activations}
+    functions |= {f"special.{name}": getattr(tj.scipy.special, name) for name in SCIPY_SPECIAL.homes}
+    return functions
+
+
+def has_gradient(row: Row) -> bool:
+    """Whether the op of a row has a rule for gradients."""
+    return not isinstance(OPS[row.runs].vjp, Nondiff)
 
 
 def test_every_function_has_a_row() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.array.deferred import OF_NUMPY
+from tracejit.surface.namespaces import NUMPYS
 
 from .arguments import FLOATS, Arguments
 from .deferred_makers import DEFERRED, EAGER_DEFERRED, OTHER_TESTS
@@ -182,7 +182,7 @@ FUNCTIONS: dict[str, Maker] = {
 }
 
 _NUMPYS_OWN = {
-    name for name in OF_NUMPY if callable(getattr(np, name)) and not isinstance(getattr(np, name), type)
+    name for name in NUMPYS.split() if callable(getattr(np, name)) and not isinstance(getattr(np, name), type)
 }
 #: Functions of both libraries without a differential test: their memory is not yet written.
 UNTESTED = frozenset(("empty", "empty_like", "from_dlpack")) | OTHER_TESTS | _NUMPYS_OWN

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.array.deferred import OF_NUMPY
+from tracejit.surface.namespaces import NUMPYS
 
 pytestmark = pytest.mark.skipif(
     np.__version__[:4] != "2.4.", reason="the reasons are about NumPy 2.4's examples"
@@ -115,7 +115,7 @@ def _names() -> list[str]:
     return [
         name
         for name in sorted(tj.__all__)
-        if name not in OF_NUMPY
+        if name not in NUMPYS.split()
         and callable(getattr(np, name, None))
         and not isinstance(getattr(tj, name), np.dtype)
         and name not in ("ndarray", "empty", "empty_like")  # a class, and memory that is not yet written

@@ -11,8 +11,8 @@ import pytest
 
 import tracejit as tj
 from tests.tracejit.bad_input.valid_calls import Call, public_calls
-from tracejit.array.deferred import OF_NUMPY
 from tracejit.array.numpy_calls.signatures import WITHOUT_MEANING, argument_map
+from tracejit.surface.namespaces import NUMPYS
 from tracejit.tools.numpy_names import OTHER_PARAMETERS
 
 pytestmark = pytest.mark.skipif(np.__version__[:4] != "2.4.", reason="the parameters are NumPy 2.4's")
@@ -25,7 +25,7 @@ def _functions() -> list[str]:
     return [
         name
         for name in sorted(tj.__all__)
-        if name not in OF_NUMPY | _WITHOUT_SIGNATURE
+        if name not in {*NUMPYS.split(), *_WITHOUT_SIGNATURE}
         and inspect.isroutine(getattr(np, name, None))
         and not isinstance(getattr(np, name), type)
     ]

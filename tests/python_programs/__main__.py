@@ -11,9 +11,8 @@ from pathlib import Path
 
 from ..fuzz.runner import Worker
 from .checking import SECONDS, Finding, Refused, TooLong, check
-from .generator import Generator
 from .reducer import reduce_text
-from .worker import number_of
+from .worker import number_of, program_of
 
 #: A new process now and then: what one program leaves behind should not hide in the next.
 _PER_PROCESS = 500
@@ -74,7 +73,7 @@ def main() -> int:
             print(f"program {index}, call {finding.call}: {finding.kind}: {finding.message}", flush=True)
             if options.write is not None:
                 options.write.mkdir(exist_ok=True, parents=True)
-                text = Generator(number_of(seed, index)).program()
+                text = program_of(number_of(seed, index))
                 (options.write / f"{seed}_{index}.py").write_text(text)
         done, index = done + 1, index + 1
         if done % 100 == 0:
@@ -96,7 +95,7 @@ def main() -> int:
 
 
 def _show(number: int) -> int:
-    text = Generator(number).program()
+    text = program_of(number)
     print(text)
     try:
         finding = check(text, number)

@@ -173,8 +173,8 @@ def _compare(
             return Finding("leak", " ".join(str(refusal).split()), call)
         raise Refused(" ".join(str(refusal).split())) from None
     except Exception as raised:
-        if error is not None and isinstance(raised, type(error)):
-            return None
+        if error is not None and isinstance(raised, type(error)):  # before which it has written the same
+            return _written_otherwise(expected_arguments, arguments, call)
         return Finding(type(raised).__name__, " ".join(str(raised).split())[:300], call)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -184,7 +184,11 @@ def _compare(
         )
     if _differs(result, expected):
         return Finding("value", f"{_shown(result)} instead of {_shown(expected)}", call)
-    for name, written, plain in zip("xanzy", arguments, expected_arguments, strict=False):
+    return _written_otherwise(expected_arguments, arguments, call)
+
+
+def _written_otherwise(expected: tuple[Any, ...], arguments: tuple[Any, ...], call: int) -> Finding | None:
+    for name, written, plain in zip("xanzy", arguments, expected, strict=False):
         if _differs(written, plain):
             return Finding("argument", f"{name}: {_shown(written)} instead of {_shown(plain)}", call)
     return None

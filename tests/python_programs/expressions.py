@@ -53,6 +53,15 @@ class Expressions(Choices):
             choices += ["o.v", f"o.add({self.pick(*FLOATS)})"]
         if self.has("containers", 0.3):
             choices += ['d["s"]']
+        if self.has("shared", 0.6):
+            choices += [
+                'da["s"]',
+                'db["s"]',
+                "la[0]",
+                "lb[-1]",
+                'db["r"][2]',
+                "(len(la) + 2 * len(lb)) * 0.25",
+            ]
         if self.has("mixed", 0.3):
             choices += ["k", "m", "n", "int(p)", f"int({self.pick(*FLOATS)})", "float(k)", "(1 - bool(p))"]
         return self.pick(*choices)
@@ -256,4 +265,6 @@ class Expressions(Choices):
             return self.pick("u", "s", "(u, s)", "k", "b", "p")
         number = self.pick(*FLOATS, self.operand(place))
         last = self.pick("b", "b", "p", "i") if not self.has("rank 0", 0.5) else "h"
+        if self.has("shared", 0.8):
+            last = '(da["s"], db["s"], da["r"], la[0], lb[0], len(la) - len(lb))'
         return f"({number}, {self.pick('k', 'm')}, {self.pick(*FLOATS)}, u, {last})"

@@ -32,6 +32,7 @@ _VARIABLES = {
     "rank 0": "h = np.array(z)",
     "containers": 'c, d, q = [x, u], {"s": z, "r": a[1]}, [0.5, z]',
     "attributes": "o = Box(z, u[1:5])",
+    "shared": 'da, db, la, lb = {"s": z, "r": x * 1.0}, {"s": 0.5, "r": u}, [z, 0.5], [1.0, z]',
 }
 _JUMPS = ("break", "continue", "return", "raise")
 
@@ -70,6 +71,7 @@ class Generator(Statements):
             (helpers.MATRICES * ("rows" in self.features), self.matrices),
             (helpers.CHOOSING * ("returned" in self.features), self.choosing),
             (helpers.PAIRING * ("returned" in self.features), self.pairing),
+            (helpers.SHARING * ("shared" in self.features), self.sharing),
             (helpers.TOUCHING * ("booleans" in self.features), self.touching),
         ):
             for form in self.random.sample(forms, min(self.random.randint(0, 2), len(forms))):

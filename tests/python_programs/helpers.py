@@ -417,6 +417,53 @@ PAIRING = (
     return [e, c]
 """,
 )
+#: Functions of two dicts with the keys "s" and "r" and a number, that give such a dict.
+SHARING = (
+    """def chosen{0}(d, e, v):
+    for q in range(3):
+        if d["s"] > v + q:
+            return e
+    return d
+""",
+    """def renewed{0}(d, e, v):
+    for q in range(3):
+        d = {{"s": d["s"] * 0.5 + v, "r": d["r"]}}
+        if v > 0.5:
+            e = d
+    return e
+""",
+    """def stored{0}(d, e, v):
+    e["s"] = v
+    return d
+""",
+    """def shared{0}(d, e, v):
+    for q in range(2):
+        c = d = {{"s": v * 0.5, "r": d["r"] * 0.5}}
+    c["s"] = v
+    return d
+""",
+    """def former{0}(d, e, v):
+    for q in range(int(abs(v)) % 3):
+        d, e = {{"s": d["s"] * 0.5, "r": d["r"]}}, d
+    return e
+""",
+    """def undone{0}(d, e, v):
+    q = d["s"]
+    d["s"] = v
+    v = e["s"]
+    d["s"] = q
+    return {{"s": v, "r": d["r"]}}
+""",
+    """def nested{0}(d, e, v):
+    for q in range(2):
+        c = {{"s": v, "r": e["r"]}}
+        for i in range(3):
+            e = c
+        if v > 0.25:
+            c["s"] = v * 0.5
+    return e
+""",
+)
 #: A class with attributes that programs write.
 BOX = """class Box:
     def __init__(self, v, r):

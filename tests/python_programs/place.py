@@ -29,6 +29,7 @@ FEATURES = (
     "rank 0",
     "returned",
     "rows",
+    "shared",
     "star",
     "walrus",
     "with",
@@ -65,6 +66,7 @@ class Choices:
         choosing: functions of an array and a number that give an array, often the same one.
         pairing: functions of an array and a number that give two arrays.
         touching: functions that write, and give a bool.
+        sharing: functions of two dicts and a number that give a dict, often one of them.
         closures: functions of a number inside `f`.
         features: the kinds of Python that it draws from.
         budget: so many statements are still to be written: a small program compiles soon, and fails for one
@@ -79,6 +81,7 @@ class Choices:
     choosing: list[str] = field(default_factory=list)
     pairing: list[str] = field(default_factory=list)
     touching: list[str] = field(default_factory=list)
+    sharing: list[str] = field(default_factory=list)
     closures: list[str] = field(default_factory=list)
     features: frozenset[str] = frozenset()
     budget: int = 0

@@ -76,7 +76,7 @@ class Statements(Expressions):
                 [f"g[{self.index(place, 6)}] = {self.pick(*FLOATS)}"],
             ]
         if self.has("names"):
-            third = next(one for one in FLOATS if one not in (name, other))
+            third = next(each for each in FLOATS if each not in (name, other))
             row, _ = self.row(place)
             forms += [
                 [f"({name}, {other}), {third} = ({a}, {b}), {name}"],
@@ -92,13 +92,13 @@ class Statements(Expressions):
             ]
             forms += [[f"k = {counter}"] for counter in ("i", "j", "l")]
         if self.has("elements"):
-            one, two = self.element(place), self.element(place)
+            target, second = self.element(place), self.element(place)
             forms += [
-                [f"{one}, {two} = {two}, {one}"],
-                [f"{one}, {name} = {name}, {one}"],
-                [f"{one} = {two} = {a}"],
-                [f"{one} = {name} = {b}"],
-                [f"{one}, {two}, {name} = {a}, {b}, {one}"],
+                [f"{target}, {second} = {second}, {target}"],
+                [f"{target}, {name} = {name}, {target}"],
+                [f"{target} = {second} = {a}"],
+                [f"{target} = {name} = {b}"],
+                [f"{target}, {second}, {name} = {a}, {b}, {target}"],
             ]
         if self.has("rank 0"):
             alias = self._fresh("e")
@@ -143,6 +143,8 @@ class Statements(Expressions):
                 [f"{name} = o.v"],
                 [f"o.r = {self.pick('u', 'x', 'b.T[1]')}[:4]"],
             ]
+        if self.has("shared"):
+            forms += self._shared(place) * 3
         if self.has("booleans"):
             forms += [
                 [f"p = p {self.pick('and', 'or')} ({self.test(place)})"],
@@ -152,6 +154,47 @@ class Statements(Expressions):
                 [f"{name} = {name} + ({a} > {b})"],
             ]
         return forms
+
+    def _shared(self, place: Place) -> list[list[str]]:
+        """Statements on two dicts and two lists, which may become one."""
+        name, other = self.random.sample(("da", "db"), 2)
+        first, second = self.random.sample(("la", "lb"), 2)
+        a, b, test = self.operand(place), self.operand(place), self.test(place)
+        pair = self._fresh("c")
+        new = self.pick(
+            f'{{"s": {a}, "r": {other}["r"]}}', f'{{"s": {a}, "r": u * 0.5}}', f"dict({other}, s={a})"
+        )
+        calls = [[f"{name} = {function}({name}, {other}, {a})"] for function in self.sharing]
+        calls += [[f"{function}({other}, {name}, {a})"] for function in self.sharing]
+        return [
+            *calls,
+            [f"{name} = {other}"],
+            [f"{name} = {new}", f"{other} = {name}"],
+            [f"{name} = {new}"],
+            [f"{name}, {other} = {other}, {name}"],
+            [f"{name} = {other} if {test} else {name}"],
+            [f"if {test}:", f"    {name} = {other}"],
+            [f"if {test}:", f"    {name} = {new}", "else:", f"    {name} = {other}"],
+            [f"{pair} = ({name}, {other})", f"{name} = {pair}[1]"],
+            [f"{pair} = [{name}, {name}]", f'{pair}[0]["s"] = {a}', f"{other} = {pair}[1]"],
+            [f'{pair} = {{"p": {name}, "q": [{other}]}}', f'{name} = {pair}["q"][0]'],
+            [f'{name}["s"] = {a}'],
+            [f'{name}["s"] += 0.25'],
+            [f"{name}.update(s={a})"],
+            [f'{name}["r"] = {other}["r"] * 0.5'],
+            [f'{name}["r"][{self.index(place, 6)}] = {b}'],
+            [f"{first} = {second}"],
+            [f"{first} = [{a}, {b}]", f"{second} = {first}"],
+            [f"{first} = [{second}[0], {a}]"],
+            [f"{first}, {second} = {second}, {first}"],
+            [f"{first} = {second} if {test} else {first}"],
+            [f"{first}[{self.pick('0', '1', '-1')}] = {a}"],
+            [f"{first}.append({a})"],
+            [f"{first}[:] = {second}"],
+            [f"{pair} = [[{a}, {b}]] * 2", f"{first}, {second} = {pair}"],
+            [f"t = {name}['s']", f"{name}['s'] = {a}", f"w = {other}['s']", f"{name}['s'] = t"],
+            [f"p = {name} is {other}"],
+        ]
 
     def _fresh(self, letter: str) -> str:
         return f"{letter}{self.number()}"
@@ -180,7 +223,7 @@ class Statements(Expressions):
 
     def _array_write(self, place: Place) -> str:
         """Writes of several elements, also of an array by itself."""
-        a, one, two = self.operand(place), self.index(place, 4), self.index(place, 4)
+        a, i, j = self.operand(place), self.index(place, 4), self.index(place, 4)
         matrix, other = self.pick("a", "b"), self.pick("a", "b")
         vector, second = self.pick("x", "u"), self.pick("x", "u")
         row = self.row(place)[0]
@@ -188,9 +231,9 @@ class Statements(Expressions):
             f"{vector}[1:] = {second}[:-1]",
             f"{vector}[:-1] = {second}[1:]",
             f"{vector}[:] = {second}[::-1]",
-            f"{matrix}[{one}] = {other}[{two}]",
+            f"{matrix}[{i}] = {other}[{j}]",
             f"{matrix}[:, 0] = {other}[:, {self.index(place, 3)}]",
-            f"{matrix}[{one}], {matrix}[{two}] = {matrix}[{two}], {matrix}[{one}].copy()",
+            f"{matrix}[{i}], {matrix}[{j}] = {matrix}[{j}], {matrix}[{i}].copy()",
             f"{matrix}[[0, 2]] = {matrix}[[2, 0]]",
             f"{matrix}[:] = {other}[::-1]",
             f"{vector}[{second} > {a}] = {self.operand(place)}",
@@ -200,18 +243,18 @@ class Statements(Expressions):
             f"np.minimum({vector}, {a}, out={second})",
             f"{vector}.sort()",
             f"{vector}[::2], {vector}[1::2] = {vector}[1::2], {vector}[::2]",
-            f"{matrix}[{one}] += {other}[{two}] * 0.5",
+            f"{matrix}[{i}] += {other}[{j}] * 0.5",
             f"{row}[...] = {a}",
             f"{matrix}[1:3, ::2] = {a}",
             f"{vector}[{self.index(place, 6)} % 5:][0] = {a}",
             f"{matrix}.T[1] -= 0.5",
             f"{vector}[{self.index(place, 6)} % 3:4] = {a}",
             f"u = np.minimum({second} * 0.5 + {a}, 4.0)",
-            f"{vector}[{one}:{one} + 2] = {a}",
-            f"{vector}[{one}:] += 0.5",
-            f"{vector}[:{two}] = {second}[:{two}]",
-            f"{vector}[{one} : {two}] = {a}",
-            f"{matrix}[{one}, {self.index(place, 3)} :] -= 0.5",
+            f"{vector}[{i}:{i} + 2] = {a}",
+            f"{vector}[{i}:] += 0.5",
+            f"{vector}[:{j}] = {second}[:{j}]",
+            f"{vector}[{i} : {j}] = {a}",
+            f"{matrix}[{i}, {self.index(place, 3)} :] -= 0.5",
             f"u = {second}.copy()",
             f"b = {other}.copy()",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,9 +11,10 @@ import tracejit as tj
 
 from ..rotation import SEED
 from .checking import Refused, TooLong, check
+from .containers import ContainerPrograms
 from .generator import Generator
 from .reducer import reduce_text
-from .worker import number_of
+from .worker import number_of, program_of
 
 PROGRAMS = 40
 
@@ -19,7 +22,7 @@ PROGRAMS = 40
 @pytest.mark.parametrize("index", range(PROGRAMS))
 def test_a_new_program(index: int) -> None:
     number = number_of(SEED, index)
-    text = Generator(number).program()
+    text = program_of(number)
     try:
         finding = check(text, number)
     except (Refused, TooLong):
@@ -27,8 +30,9 @@ def test_a_new_program(index: int) -> None:
     assert finding is None, f"TRACEJIT_FUZZ_SEED={SEED}, program {index}: {finding}\n{text}"
 
 
-def test_a_seed_gives_one_program() -> None:
-    assert Generator(7).program() == Generator(7).program() != Generator(8).program()
+@pytest.mark.parametrize("kind", [Generator, ContainerPrograms])
+def test_a_seed_gives_one_program(kind: Any) -> None:
+    assert kind(7).program() == kind(7).program() != kind(8).program()
 
 
 def test_what_differs_is_found_and_reduced() -> None:

@@ -111,7 +111,7 @@ def _threads() -> Run:
     out at once is chance."""
     f, x = tj.jit(lambda x: tj.exp(tj.cumsum(x, 0) * 1e-3).sum(0)), np.ones((100, 100))
     f(x)
-    (signature,) = f._signatures.values()
+    (signature,) = f._tree.leaves()
     assert signature.compiled.executable.slow_enough
 
     def run(count: int) -> None:

@@ -101,7 +101,7 @@ def test_native_entries_go_to_the_full_code(held: threading.Event) -> None:
     f = tj.jit(lambda x: x * 2 + 1)
     x = np.ones(3)
     assert f(x).tolist() == [3.0] * 3
-    (signature,) = f._signatures.values()
+    (signature,) = f._tree.leaves()
     executable = signature.compiled.executable
     baseline = executable.address
     assert f._entry is not None
@@ -226,9 +226,7 @@ def test_first_calls_of_many_threads() -> None:
         list(pool.map(work, range(8)))
     assert tiers.BACKGROUND.wait(60)
     assert all(
-        signature.compiled.executable.tier == "optimized"
-        for f in functions
-        for signature in f._signatures.values()
+        signature.compiled.executable.tier == "optimized" for f in functions for signature in f._tree.leaves()
     )
 
 
@@ -344,7 +342,7 @@ def large(x):
 f = tj.jit(large)
 x = np.linspace(0.0, 1.0, 100)
 wanted = f(x).numpy().tobytes()
-(one,) = f._signatures.values()
+(one,) = f._tree.leaves()
 """
 
 

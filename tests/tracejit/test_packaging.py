@@ -64,9 +64,10 @@ def test_links_for_type_checkers():
 
 def test_data_files():
     data = PROJECT["tool"]["setuptools"]["package-data"]
-    assert data["tracejit"] == ["py.typed"]
+    assert data["tracejit"] == ["py.typed", "*.pyi"]
     assert (_ROOT / "tracejit" / "py.typed").is_file()
-    expected = {"tracejit": {".typed"}, "tracejit.tensors": {".pyi"}, "tracejit.tools.demo": {".npz"}}
+    expected = {"tracejit": {".typed", ".pyi"}, "tracejit.tools.demo": {".npz"}}
+    expected |= {package: {".pyi"} for package, patterns in data.items() if patterns == ["*.pyi"]}
     expected["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
     for package in ("tracejit.ir.special", "tracejit.codegen.maths"):
         assert data[package] == ["data/*.txt"]

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arguments.errors import checked, named
+from ..arguments.errors import checked, checks_itself, named
 from ..arguments.giving_way import refuse_opted_out
 from ..base.errors import AxisError, ShapeError
 from ..dispatch.eager_functions import EagerFunction
@@ -34,8 +34,6 @@ from .operands import (
     run,
     write_out,
 )
-
-__all__ = ["dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot", "vecdot"]
 
 
 @named("matmul")
@@ -98,6 +96,7 @@ _VECTORS: Final = EagerFunction(
 _MATMUL: Final = EagerFunction(OPS["matmul"], _matmul)
 
 
+@checks_itself
 def matmul(
     x: Any,
     y: Any,

@@ -12,8 +12,6 @@ from ..ir.dtypes import FLOAT64, INT64
 from ..tensors.tensor import Tensor
 from .operands import as_tensor, cast, run
 
-__all__ = ["bincount"]
-
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Tensor:
     """Counts of each integer 0, 1, 2, ... in the line `x`, in int64; or the sums of the `weights` of

@@ -34,20 +34,6 @@ from .operands import (
 from .operands import array_of_traced as array_of_traced
 from .operands import constant_of as constant_of
 
-__all__ = [
-    "array",
-    "asarray",
-    "empty",
-    "empty_like",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "tensor",
-    "zeros",
-    "zeros_like",
-]
-
 
 def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tensor:
     """A new tensor with a copy of `data` (numbers, nested lists, an ndarray or a Tensor).

@@ -7,9 +7,7 @@ from typing import Any
 from ..ir.types import normalize_axis
 from ..tensors.tensor import Tensor
 from .operands import as_tensor, reshaped, run, with_an_axis, write_out
-from .reductions import accumulated
-
-__all__ = ["cummax", "cummin", "cumprod", "cumsum"]
+from .reducing import accumulated
 
 
 def _running(name: str, x: Tensor, axis: Any, reverse: bool) -> Tensor:

@@ -25,8 +25,6 @@ from .memory_order import axes_in_memory, in_memory_order
 from .operands import as_tensor, cast, filled, is_tracing, permuted, reshaped, run
 from .reductions import sum
 
-__all__ = ["diag", "diagonal", "eye", "identity", "tri", "tril", "triu"]
-
 
 def tri(rows: int, columns: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
     """Ones on and below the `k`-th diagonal of a matrix, zeros above.

@@ -15,8 +15,6 @@ from ..tensors.tensor import Tensor
 from .diagonals import diagonal
 from .operands import broadcast, cast_by, given_as_scalar, permuted, promoted_arrays, reshaped, run, write_out
 
-__all__ = ["einsum"]
-
 
 def einsum(
     subscripts: Any,

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..arguments.errors import named
+from ..arguments.errors import checks_itself, named
 from ..base.errors import ShapeError
 from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import as_dtype
@@ -30,20 +30,6 @@ from .operands import (
     sliced,
     write_out,
 )
-
-__all__ = [
-    "array_split",
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "concat",
-    "concatenate",
-    "hstack",
-    "split",
-    "stack",
-    "unstack",
-    "vstack",
-]
 
 
 def _each(convert: Any, arrays: tuple[Any, ...]) -> Any:
@@ -148,6 +134,7 @@ def _concatenate(arrays: Any, axis: Any, dtype: Any = None, casting: str = "same
 _CONCAT: Final = EagerFunction(_CONCAT_OP, _concatenate)
 
 
+@checks_itself
 def concatenate(
     arrays: Any,
     axis: int | None = 0,
@@ -183,6 +170,7 @@ def _written(name: str, out: Any, result: Tensor, casting: str) -> Tensor:
     return write_out(name, out, result)
 
 
+@checks_itself
 def stack(
     arrays: Any,
     axis: int = 0,

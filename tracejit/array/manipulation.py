@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from ..arguments.errors import named
+from ..arguments.errors import checks_itself, named
 from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ArgumentError, AxisError
 from ..dispatch.eager_functions import EagerFunction
@@ -47,23 +47,6 @@ from .view_calls import (
     TRANSPOSE,
 )
 
-__all__ = [
-    "astype",
-    "broadcast_arrays",
-    "broadcast_to",
-    "copy",
-    "expand_dims",
-    "flatten",
-    "matrix_transpose",
-    "moveaxis",
-    "permute_dims",
-    "ravel",
-    "reshape",
-    "squeeze",
-    "swapaxes",
-    "transpose",
-]
-
 
 @named("astype")
 def _cast(x: Any, dtype: Any) -> Tensor:
@@ -92,6 +75,7 @@ def _in_order(x: Any, shape: Any, order: str, copy: bool | None = None) -> Tenso
 ROWS: Final = "C"
 
 
+@checks_itself
 def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> Tensor:
     """Give the elements a new `shape` in row-major order; one size may be -1.
 
@@ -146,6 +130,7 @@ def flatten(x: Any, order: str = "C") -> Tensor:
     return ravel(copy(x)) if order == "C" else copy(_in_order(x, -1, order))
 
 
+@checks_itself
 def transpose(x: Any, axes: Any = None) -> Tensor:
     """The axes in the order `axes`, or reversed if that is None.
 
@@ -185,6 +170,7 @@ def matrix_transpose(x: Any) -> Tensor:
     return MATRIX_TRANSPOSE.run(x)  # type: ignore[no-any-return]
 
 
+@checks_itself
 def swapaxes(x: Any, axis1: int, axis2: int) -> Tensor:
     """Exchange two axes.
 
@@ -232,6 +218,7 @@ def _moved(rank: int, origins: Shape, places: Shape) -> Shape | None:
     return None if perm == list(range(rank)) else tuple(perm)
 
 
+@checks_itself
 def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     """Remove axes of size 1: all of them, or those named by `axis`, which PyTorch calls `dim`.
 
@@ -246,6 +233,7 @@ def squeeze(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     return SQUEEZE.run(x) if axis is None else SQUEEZE_AXES.run(x, axis)  # type: ignore[no-any-return]
 
 
+@checks_itself
 def expand_dims(x: Any, axis: Any = None, dim: Any = None) -> Tensor:
     """Insert axes of size 1 at the places `axis` (an int or a tuple) of the result.
 
@@ -330,6 +318,7 @@ def astype(x: Any, dtype: Any, *, copy: bool = True) -> Tensor:
 _AS_IT_LIES: Final = "K"
 
 
+@checks_itself
 def copy(x: Any, order: str = _AS_IT_LIES) -> Tensor:
     """A copy of `x`, through which gradients flow; `order` is that of its elements in memory.
 

@@ -33,8 +33,6 @@ from .operands import (
 #: Ranges of no more are made to see what they begin with.
 _FEW: Final = 1000
 
-__all__ = ["arange", "geomspace", "linspace", "logspace"]
-
 
 def _known(n: Tensor | Array) -> Array:
     if isinstance(n, np.ndarray):

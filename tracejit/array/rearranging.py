@@ -35,17 +35,6 @@ from .operands import (
     with_an_axis,
 )
 
-__all__ = [
-    "flip",
-    "fliplr",
-    "flipud",
-    "meshgrid",
-    "repeat",
-    "roll",
-    "rot90",
-    "tile",
-]
-
 
 def flip(x: Any, axis: Any = None) -> Tensor:
     """Reversed along `axis` (an int or several), or along all axes if that is None.

@@ -22,16 +22,6 @@ from .manipulation import moveaxis, ravel
 from .operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
 from .rearranging import flip
 
-__all__ = [
-    "argpartition",
-    "argsort",
-    "lexsort",
-    "partition",
-    "searchsorted",
-    "sort",
-    "unique",
-]
-
 #: NumPy's kinds of sorting and of partitioning; here there is one of each.
 _KINDS: Final = (None, "quicksort", "heapsort", "mergesort", "stable")
 _PARTITION_KINDS: Final = ("introselect",)

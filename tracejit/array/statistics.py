@@ -1,4 +1,4 @@
-"""Reductions composed of several ops: variance, weighted means, log-sum-exp and the Euclidean norm."""
+"""Reductions composed of several ops: variance, means with weights, log-sum-exp, ranges, counts, the norm."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import DomainError, ShapeError
-from ..ir.dtypes import accumulated_in, is_real_floating, real_dtype
+from ..ir.dtypes import BOOL, accumulated_in, is_real_floating, real_dtype
 from ..ir.types import Shape, normalize_axes, normalize_axis
 from ..provided import NAN_AWARE
 from ..tensors.tensor import Tensor
@@ -27,9 +27,8 @@ from .operands import (
     squared_size,
     write_out,
 )
-from .reductions import averaged, kept, mean, sum
-
-__all__ = ["average", "logsumexp", "std", "var"]
+from .reducing import averaged, kept
+from .reductions import mean, sum
 
 
 def var(
@@ -192,3 +191,31 @@ def logsumexp(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     logarithm = run("log", run("where", none, 1.0, total))
     shifted = run("add", logarithm, reshaped(shift, total.shape))
     return kept(run("where", none, -math.inf, shifted), x.shape, axes, keepdims)
+
+
+def ptp(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Tensor:
+    """The largest minus the smallest element along `axis`.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.ptp([3, 1, 7])
+        tensor(6)
+
+    Raises AxisError, and ShapeError for no elements. Semantics: ``numpy.ptp``.
+    """
+    x = as_tensor(x)
+    result = run("sub", *(f(x, axis, keepdims=keepdims) for f in (reductions.max, reductions.min)))
+    return result if out is None else write_out("ptp", out, result)
+
+
+def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
+    """The number of elements along `axis` that are not zero, in int64.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.count_nonzero([0, 1, 7, 0])
+        tensor(2)
+
+    Raises AxisError. Semantics: ``numpy.count_nonzero``.
+    """
+    return sum(cast(as_tensor(x), BOOL), axis, keepdims=bool(keepdims))

@@ -29,8 +29,6 @@ from .gradcheck_checks import (
 )
 from .gradcheck_jacobians import GradcheckError, outputs_of
 
-__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
-
 
 def gradcheck(
     func: Callable[..., Any],

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..arguments.errors import check_public
 from ..array.creation import zeros_like
 from ..base.errors import DomainError, GradientError
 from ..ir.dtypes import is_differentiable
@@ -346,3 +347,6 @@ def _by_columns(outputs: Tensors, inputs: Tensors, *, create_graph: bool) -> tup
             )
         )
     return tuple(zip(*blocks, strict=True))
+
+
+check_public(globals(), __all__, "autograd.functional.")

@@ -4,12 +4,3 @@ Eagerly each function runs its Python functions step by step on real values. Und
 once and appends one op (`ir/ops/control_flow/definitions.py`), whatever the number of steps. Semantics:
 ``jax.lax``.
 """
-
-from __future__ import annotations
-
-from .associative import associative_scan
-from .branches import cond, switch
-from .loops import fori_loop, while_loop
-from .scans import map, scan
-
-__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

@@ -227,7 +227,7 @@ def _traced(
         fn, tuple(options._static_argnums), max_paths=0, loops=options._loops,
         checkpoint_every=options._checkpoint_every,
     )  # fmt: skip
-    trace = trace_call(jitted, args, {})
+    trace = trace_call(jitted, jitted._typed_call(args, {}))
     traced = trace.traced
     structure, writes = traced.rest
     if writes is not None and writes.containers:

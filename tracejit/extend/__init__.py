@@ -7,44 +7,6 @@ of TensorFlow.js.
 
 from __future__ import annotations
 
-from ..arguments.errors import check_public as _check_public
-from .backends import Backend, backend, get_backend, register_backend, remove_backend, set_backend
-from .calling import OpCall, ops
-from .definition import register_op, unregister_op
-from .gradients import get_gradient, register_gradient, unregister_gradient
-from .kernels import (
-    copy_registered_kernels,
-    get_kernel,
-    kernels_for_backend,
-    register_kernel,
-    run_kernel,
-    unregister_kernel,
-)
-from .tables import Gradient, Kernel, isolated
+from ..surface.namespaces import EXTEND as _EXTEND
 
-__all__ = [
-    "Backend",
-    "Gradient",
-    "Kernel",
-    "OpCall",
-    "backend",
-    "copy_registered_kernels",
-    "get_backend",
-    "get_gradient",
-    "get_kernel",
-    "isolated",
-    "kernels_for_backend",
-    "ops",
-    "register_backend",
-    "register_gradient",
-    "register_kernel",
-    "register_op",
-    "remove_backend",
-    "run_kernel",
-    "set_backend",
-    "unregister_gradient",
-    "unregister_kernel",
-    "unregister_op",
-]
-
-_check_public(globals(), __all__)
+_EXTEND.attach(globals())

@@ -96,9 +96,6 @@ def run_on(name: str, op: Op, operands: Any, attrs: Any) -> Any:
     return kernel.call(*operands, **attrs) if run is None else run(kernel, operands, attrs)
 
 
-__all__ = ["Backend", "backend", "get_backend", "register_backend", "remove_backend", "set_backend"]
-
-
 class Backend:
     """Optional hooks of a backend, and an optional base class.
 

@@ -28,9 +28,6 @@ from .pullback import raising_rules
 from .several import several_results
 from .tables import LOCK, NUMPY, TABLES, missing_message, registrations_changed, tear_down
 
-__all__ = ["register_op", "unregister_op"]
-
-
 #: The default cost of one element of an elementwise op, in cycles.
 _CYCLES = 10.0
 

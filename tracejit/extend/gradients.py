@@ -13,8 +13,6 @@ from .composite import composite_rules
 from .pullback import Refusal, adapted, no_gradient, raising_rules, rules_of
 from .tables import LOCK, TABLES, Gradient, registrations_changed
 
-__all__ = ["get_gradient", "has_gradient", "register_gradient", "unregister_gradient"]
-
 
 def register_gradient(
     name: str,

@@ -28,15 +28,6 @@ from .tables import (
     tear_down,
 )
 
-__all__ = [
-    "copy_registered_kernels",
-    "get_kernel",
-    "kernels_for_backend",
-    "register_kernel",
-    "run_kernel",
-    "unregister_kernel",
-]
-
 
 def register_kernel(
     name: str,

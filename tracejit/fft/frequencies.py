@@ -14,8 +14,6 @@ from ..ir.dtypes import DType, as_dtype, default_dtype, is_real_floating
 from ..ir.types import normalize_axis
 from ..tensors.tensor import Tensor
 
-__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
-
 
 def _count(name: str, n: Any) -> int:
     try:

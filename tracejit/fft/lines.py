@@ -22,8 +22,6 @@ from .pairs import (
     size_of,
 )
 
-__all__ = ["fft", "hfft", "ifft", "ihfft", "irfft", "rfft"]
-
 
 def _complex(name: str, a: Any, n: Any, axis: Any, norm: Any, *, inverse: bool) -> Tensor:
     pairs = as_pairs(a)

@@ -22,8 +22,6 @@ from .pairs import (
     size_of,
 )
 
-__all__ = ["fft2", "fftn", "ifft2", "ifftn", "irfft2", "irfftn", "rfft2", "rfftn"]
-
 #: An axis, and how many elements are transformed along it.
 _Line: TypeAlias = tuple[int, int]
 

@@ -7,6 +7,7 @@ import collections
 import functools
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any, Final
@@ -108,6 +109,7 @@ class Attributes:
         if isinstance(owner, Instance):
             return self.classes.attribute_of_new(owner, name)
         if not isinstance(owner, Place):
+            self.uses.shows_arrays |= name in ("__str__", "__repr__", "__format__")
             return UNKNOWN
         value = owner.value
         if isinstance(value, ModuleType):
@@ -135,6 +137,8 @@ class Attributes:
             return Bound(owner, name)
         if isinstance(value, type):
             return self.classes.attribute_of_class(owner, value, name)
+        if isinstance(value, weakref.finalize) and name in ("alive", "atexit"):
+            return self.uses.read(owner.attribute(name, getattr(value, name)))
         return self.attribute_of_instance(owner, name)
 
     def _attribute_of_constant(self, value: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from .bytecode import Instruction
 from .execution import Execution, on
 from .guards import is_constant
-from .values import UNKNOWN, Constant, Iteration, Place
+from .values import UNKNOWN, Constant, Iteration, Place, options
 
 #: Comparisons of constants, by what `dis` calls them.
 _COMPARISONS: Final = {
@@ -37,6 +37,10 @@ def _return_value(run: Execution, i: Instruction) -> int:
 @on("RAISE_VARARGS", "RERAISE")
 def _raise(run: Execution, i: Instruction) -> int:
     for value in run.pop_many(min(i.number, 2)) if i.name == "RAISE_VARARGS" else ():
+        for option in options(value):
+            if isinstance(option, Place):
+                held = option.value
+                run.reader.classes.same_handlers(held if isinstance(held, type) else type(held))
         run.reader.escapes.escape(value)
     return -1
 

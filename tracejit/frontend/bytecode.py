@@ -88,6 +88,8 @@ _JUMPS: Final = frozenset(
     ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP", "JUMP_NO_INTERRUPT")
 )
 _RETURNS: Final = frozenset(("RETURN_VALUE", "RETURN_CONST"))
+#: Beginnings of names of instructions that keep or drop a value.
+_KEEPS: Final = ("STORE_", "POP_", "YIELD_")
 _ENDS: Final = _JUMPS | _RETURNS | {"RAISE_VARARGS", "RERAISE"}
 
 
@@ -111,6 +113,18 @@ def always_runs(code: CodeType, position: int) -> bool:
         if instruction.name not in _ENDS:
             pending.append(current + 1)
     return True
+
+
+@functools.lru_cache(maxsize=2048)
+def only_raises(code: CodeType, position: int) -> bool:
+    """Whether what the instruction at `position` gives becomes a part of an error that is raised, and nothing
+    else."""
+    for instruction in decode(code).instructions[position + 1 :]:
+        if instruction.name == "RAISE_VARARGS":
+            return True
+        if instruction.target >= 0 or instruction.name in _ENDS or instruction.name.startswith(_KEEPS):
+            return False
+    return False
 
 
 class _Positions:

@@ -254,6 +254,7 @@ class Reader:
         cls = callee.value if isinstance(callee, (Place, Constant)) else None
         if not isinstance(cls, type):
             return self.escapes.hand_over(positional, named)
+        self.classes.same_handlers(cls)
         for name in ("__new__", "__init__"):
             self.classes.same_in_class(cls, name)
         created: Any = UNKNOWN
@@ -358,10 +359,12 @@ class Reader:
         execution = Execution(self, code, module, arguments, cells)
         self.trail.running.append(code)
         self.trail.certain.append(execution.is_certain)
+        self.trail.wording.append(execution.words_an_error)
         try:
             result = execution.run()
         finally:
             self.trail.certain.pop()
+            self.trail.wording.pop()
             self.trail.running.pop()
         if key is not None:
             self._done[key] = result

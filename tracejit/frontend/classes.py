@@ -59,6 +59,11 @@ class ClassAttributes:
             order = cls.__mro__
             self.uses.guard(Guard, Place(_source(cls).attribute("__mro__"), order), order)
 
+    def same_handlers(self, cls: type) -> None:
+        """The function depends on which ``except`` clauses take an error of the class `cls`, by its bases."""
+        if issubclass(cls, BaseException):
+            self.same_bases(cls)
+
     def same_in_class(self, cls: type, name: str) -> None:
         """The function depends on what `cls` has as `name`, itself or from the classes behind it."""
         if is_library_class(cls):
@@ -245,12 +250,14 @@ class ClassAttributes:
         place = Place(_source(cls).attribute(name).attribute(_PARTIAL_METHOD), raw)
         keywords = place.attribute("keywords", raw.keywords)
         self.uses.structure(keywords)
-        given = {key: self.uses.read(keywords.item(key, value)) for key, value in raw.keywords.items()}
+        keyword_values = {
+            key: self.uses.read(keywords.item(key, value)) for key, value in raw.keywords.items()
+        }
         arguments = place.attribute("args", raw.args)
         first = [self.uses.read(arguments.item(k, value)) for k, value in enumerate(raw.args)]
         if isinstance(raw.func, FunctionType):
             function = Place(Source("object", raw.func, raw.func.__qualname__), raw.func, settled=True)
-            self.escape(self.call(function, [owner, *first], {**given, "*": TRACED}, None, None))
+            self.escape(self.call(function, [owner, *first], {**keyword_values, "*": TRACED}, None, None))
         return UNKNOWN
 
     def run_getter(self, owner: Any, cls: type, name: str, getter: Any) -> Any:

@@ -215,6 +215,8 @@ class Escapes:
                 self.uses.kept.append(probe.attribute("removed", False))
             if isinstance(value, weakref.ReferenceType):
                 self.escape(self.uses.read(place.call(value())))
+            if isinstance(value, weakref.finalize):
+                self.escape(self.uses.read(place.attribute("alive", value.alive)))
             if not is_library_class(type(value)):
                 self.classes.same_class(place)
             self.follow_class(place, type(value), is_callable if extends_library(value) else is_special)
@@ -227,6 +229,8 @@ class Escapes:
     def show(self, value: Any) -> None:
         """`value` becomes text: of NumPy's arrays and scalars that depends on its print options."""
         for option in options(value):
+            if option is UNKNOWN or isinstance(option, (Group, Iteration)):
+                self.uses.shows_arrays |= not self.asking.trail.words_an_error()
             held = option.value if isinstance(option, Place) else None
             inside: Any = (
                 held.values() if isinstance(held, dict) else held if isinstance(held, SEQUENCES) else ()
@@ -284,8 +288,13 @@ class Escapes:
         self.follow_class(Instance(cls), cls, is_callable)
 
     def escape_closure(self, function: Any) -> None:
-        """Functions of the user's that a function of the standard library made of them holds: it calls
-        them, as what `functools.singledispatch` and `contextlib.contextmanager` give does."""
+        """Functions of the user's that a function of the standard library or of NumPy made of them holds: it
+        calls them, as those of `functools.singledispatch`, `contextlib.contextmanager` and `numpy.frompyfunc`
+        do."""
+        if isinstance(function, np.ufunc):
+            for held in filter(callable, gc.get_referents(function)):
+                source = Source("object", held, f"the function of {function.__name__}")
+                self.call_for_others(Place(source, held, settled=True), [], {"*": UNKNOWN})
         if not isinstance(function, FunctionType) or is_own(function.__globals__.get("__name__")):
             return
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

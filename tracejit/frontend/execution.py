@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final
 
-from .bytecode import Handler, Instruction, Program, Site, always_runs, decode
+from .bytecode import Handler, Instruction, Program, Site, always_runs, decode, only_raises
 from .values import (
     MOST_ALTERNATIVES,
     UNKNOWN,
@@ -109,6 +109,10 @@ class Execution:
     def is_certain(self) -> bool:
         """Whether each call runs the instruction that is followed."""
         return not self.code.co_flags & _GENERATOR and always_runs(self.code, self.position)
+
+    def words_an_error(self) -> bool:
+        """Whether what the instruction that is followed gives is only raised, as the text of an error."""
+        return only_raises(self.code, self.position)
 
     def site(self, instruction: Instruction) -> Site:
         """The key of an instruction among those of all functions."""

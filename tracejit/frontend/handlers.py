@@ -145,8 +145,8 @@ class _Handlers:
         chains = [value for _, value in self._chains(expression)]
         if not chains:
             return True
-        made = any(instruction.name.startswith("CALL") for instruction in expression)
-        return _may_end(chains[0], chains[1:], errors, made=made)
+        is_called = any(instruction.name.startswith("CALL") for instruction in expression)
+        return _may_end(chains[0], chains[1:], errors, is_called=is_called)
 
 
 def _is_known(value: Any) -> bool:
@@ -160,7 +160,7 @@ def _is_caught(value: Any, errors: Sequence[type[BaseException]]) -> bool:
 
 
 def _may_end(
-    value: Any, arguments: Sequence[Any], errors: Sequence[type[BaseException]], *, made: bool
+    value: Any, arguments: Sequence[Any], errors: Sequence[type[BaseException]], *, is_called: bool
 ) -> bool:
     """Whether a context manager may end one of `errors`: what `value` makes of `arguments`, or `value`."""
     if value is contextlib.suppress:
@@ -171,7 +171,7 @@ def _may_end(
     if isinstance(value, FunctionType) and isinstance(generator, FunctionType):
         return _sees_at_yields(generator, errors)
     manager = value if isinstance(value, type) else type(value)
-    if made and not isinstance(value, type):
+    if is_called and not isinstance(value, type):
         code = getattr(value, "__code__", None)
         return not isinstance(code, CodeType) or is_user_file(code.co_filename)
     leave = inspect.getattr_static(manager, "__exit__", None)
@@ -192,11 +192,22 @@ def _may_end(
 
 def _sees_at_yields(generator: FunctionType, errors: Sequence[type[BaseException]]) -> bool:
     """Whether `generator`, which is a context manager, comes to a handler of its own for `errors`."""
-    if not is_user_file(generator.__code__.co_filename):
-        return False
-    handlers = _Handlers(generator.__code__, _Names(generator))
+    return is_user_file(generator.__code__.co_filename) and _sees(generator, errors, ("YIELD_VALUE",))
+
+
+def handles_anywhere(function: FunctionType, errors: Sequence[type[BaseException]]) -> bool:
+    """Whether `function` would see one of `errors` that an operator or a call of it raises."""
+    return bool(function.__code__.co_exceptiontable) and _sees(
+        function, errors, ("BINARY_OP", "CALL", "UNARY")
+    )
+
+
+def _sees(function: FunctionType, errors: Sequence[type[BaseException]], names: tuple[str, ...]) -> bool:
+    """Whether `function` comes to a handler for `errors` of an instruction whose name begins with one of
+    `names`."""
+    handlers = _Handlers(function.__code__, _Names(function))
     return any(
         handlers.see(instruction.offset, errors)
-        for instruction in decode(generator.__code__).instructions
-        if instruction.name == "YIELD_VALUE"
+        for instruction in decode(function.__code__).instructions
+        if instruction.name.startswith(names)
     )

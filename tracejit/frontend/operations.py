@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..pytree import children_of
 from ..tensors.tensor import Tensor
 from .bytecode import Site
 from .classes import in_classes
@@ -44,6 +45,7 @@ class Operations:
         if not any(tensors):
             for value in (left, right):
                 self.escapes.escape(value)
+                self.uses.makes_arrays |= any(map(_is_of_numpy, options(value)))
             for option in options(left) if operator == "compare" else ():
                 if isinstance(option, Place) and not is_library_class(type(option.value)):
                     self.classes.same_in_class(type(option.value), "__eq__")
@@ -117,6 +119,8 @@ class Operations:
             self.tell_kinds(left, right)
             return
         sides = options(left), options(right)
+        if all(any(map(_may_have_names, side)) for side in sides):
+            self.uses.compares_objects = True
         for option in itertools.chain(*sides):
             if isinstance(option, Place):
                 self.uses.same(option)
@@ -234,6 +238,17 @@ class Operations:
             return Group("dict", (*items, *values), (*keys, *names))
         self.escapes.escape(added)
         return Group("list", (*items, TRACED if added is TRACED else UNKNOWN))
+
+
+def _is_of_numpy(option: Any) -> bool:
+    return isinstance(option, Place) and isinstance(option.value, (np.ndarray, np.generic))
+
+
+def _may_have_names(option: Any) -> bool:
+    """Whether a value may be an array or a container, of which there may be other names."""
+    if isinstance(option, Place):
+        return isinstance(option.value, (Tensor, np.ndarray)) or children_of(option.value) is not None
+    return not isinstance(option, Constant)
 
 
 def all_tensors(value: Any) -> bool:

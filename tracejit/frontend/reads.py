@@ -15,6 +15,7 @@ from ..pytree import flatten
 from ..tensors.tensor import Tensor
 from . import branching, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
+from .handlers import handles_anywhere
 from .usage import Uses
 from .values import TRACED, UNKNOWN, Place, Source
 
@@ -54,12 +55,24 @@ def read_function(
         )
         reader.uses.unwatched["the function could not be followed to its end"] = None
     else:
+        _watch_numpy(reader)
         return reader.uses
     finally:
         reader.release()
     # what was not followed may ask for values
     reader.uses.asking.update(id(function.__code__) for function in reader.uses.followed.values())
     return reader.uses
+
+
+def _watch_numpy(reader: Reader) -> None:
+    """Watch the state of NumPy on which arrays depend that the code makes or computes with while it is
+    traced."""
+    uses = reader.uses
+    if uses.makes_arrays and uses.shows_arrays:
+        reader.escapes.state.watch("the print options of NumPy")
+    computes = uses.makes_arrays or uses.inspected
+    if computes and any(handles_anywhere(each, (FloatingPointError,)) for each in uses.followed.values()):
+        reader.escapes.state.watch("the error state of NumPy")
 
 
 def _argument(value: Any, is_static: bool, name: str) -> Any:

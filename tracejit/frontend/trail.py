@@ -21,12 +21,18 @@ class Trail:
         self.running: list[CodeType] = []
         #: Functions that say of each code whether each call of it runs the instruction that is followed.
         self.certain: list[Callable[[], bool]] = []
+        #: Functions that say of each code whether the instruction that is followed only words an error.
+        self.wording: list[Callable[[], bool]] = []
         #: Number of calls that are being followed of which it is not known whether they happen.
         self.uncertain = 0
 
     def is_certain(self) -> bool:
         """Whether each call of the function runs the instruction that is followed."""
         return not self.uncertain and all(is_certain() for is_certain in self.certain)
+
+    def words_an_error(self) -> bool:
+        """Whether what the instruction that is followed gives is only raised, as the text of an error."""
+        return any(words() for words in self.wording)
 
     def is_in_package(self) -> bool:
         """Whether code of a package or of the standard library is among what is followed. What it calls and

@@ -97,6 +97,11 @@ class Uses:
     stores: dict[tuple[int, str], tuple[str, int]]
     #: The places of what the function asks whether an argument is; None where it asks that of no argument.
     told_apart: dict[Any, Source] | None = None
+    #: Whether the function compares by identity what may be two arrays or containers.
+    compares_objects: bool = False
+    #: Whether code makes arrays of NumPy's, and whether it makes text of what may be one.
+    makes_arrays: bool = False
+    shows_arrays: bool = False
     #: Whether code calls functions that are not followed.
     hands_over: bool = False
 

@@ -7,21 +7,20 @@ a `tj.UncompiledCallWarning` says once. It matters to few functions, and only th
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..array.copying import copy
-from ..base.errors import AliasedError, UncompilableError, UncompiledCallWarning
+from ..base.errors import AliasedError, UncompiledCallWarning
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..pytree import children_of
+from ..pytree import children_of, containers_in
 from ..tape.views import overlapping
 from ..tensors.tensor import Tensor, as_array, wrap
 from .container_writes import container_at
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
     from .argument_writes import ArgumentWrites
 
 _ARRAYS: Final = (Tensor, np.ndarray)
-
-
-@contextlib.contextmanager
-def refusal_kept(reasons: dict[Any, Any], key: Any) -> Iterator[None]:
-    """Context manager: the class and the text of an UncompilableError are kept among `reasons`, by `key`."""
-    try:
-        yield
-    except UncompilableError as error:
-        reasons[key] = type(error), str(error)
-        raise
 
 
 @record(eq=False)
@@ -136,17 +125,6 @@ def _given(arguments: Any) -> tuple[Any, ...]:
     """The arguments among ``(positional, named)``."""
     positional, named = arguments
     return (*positional, *named.values())
-
-
-def containers_in(tree: Any) -> Iterator[Any]:
-    """The containers in `tree` that can be changed, each as often as it is there."""
-    children = children_of(tree)
-    if children is None:
-        return
-    if not isinstance(tree, tuple):
-        yield tree
-    for child in children:
-        yield from containers_in(child)
 
 
 def _array(value: Any) -> Any:

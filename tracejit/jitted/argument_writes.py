@@ -4,19 +4,35 @@ While a function is traced, a write in place gives an argument's symbol a new va
 the program beside those that the function returns, and each call writes it to the argument's memory, as eager
 code does: what shares the memory sees it, writes are counted, and gradients follow. Where it cannot be
 written, the call is an error that names the argument, raised before anything is changed.
+
+Where a function fails, it has written some of its arguments in Python, and compiled code none. So such a call
+runs once more, as Python: see `FailedCall`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ..array.indexing.writing import before, count_write, replace, take_memory, writes_memory
 from ..backward.engine import standing_for
-from ..base.errors import DTypeError, GradientError, TraceError, TracejitError
+from ..base.errors import (
+    AliasedError,
+    ArgumentError,
+    AttributeValueError,
+    DomainError,
+    DTypeError,
+    GradientError,
+    NestingError,
+    OutOfBoundsError,
+    ShapeError,
+    TraceError,
+    TracejitError,
+)
 from ..base.records import record
+from ..ir.dataflow import acts
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Value
 from ..ir.registry import Kind
@@ -30,6 +46,35 @@ from ..tracing.tracer import Tracer
 from .aliasing import NOTHING, Outside, check_aliases
 from .calls import CompiledFunction, call
 from .container_writes import ContainerRecorder, ContainerWrite, write_containers
+
+#: Functions that write more bytes of their arguments do so in place, in the slow path.
+COPIED_BYTES: Final = 1 << 17
+#: Errors of this project that stand for those of NumPy and Python.
+_PYTHONS: Final = (
+    ShapeError, DTypeError, AttributeValueError, ArgumentError, DomainError, OutOfBoundsError, NestingError,
+)  # fmt: skip
+
+
+class FailedCall(Exception):
+    """A call that has failed by an `error`, as in Python, before which Python would have written arguments.
+    Nothing is written yet."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class CompiledOnlyError(AliasedError):
+    """A call that fails as compiled, and not as Python."""
+
+    advice = "avoid the cause of that error"
+
+
+def is_of_python(error: Exception) -> bool:
+    """Whether `error` is one that the function raises in Python as well."""
+    if isinstance(error, TracejitError):
+        return isinstance(error, _PYTHONS)
+    return not isinstance(error, MemoryError)
 
 
 @record
@@ -124,6 +169,14 @@ class ArgumentRecorder:
         self.arguments = structure.unflatten(symbols)
         self._label, self._symbols, self._donated, self._name = label, symbols, donated, name
         self._containers = ContainerRecorder(structure, self.arguments, donated)
+        self._before = [symbol._data for symbol in symbols]
+
+    def has_written(self) -> bool:
+        """Whether the function has written arguments so far."""
+        written = any(
+            symbol._data is not data for symbol, data in zip(self._symbols, self._before, strict=True)
+        )
+        return written or self._containers.is_changed()
 
     def writes(self, results: list[Any]) -> ArgumentWrites | None:
         """The writes of the function to its arguments. The values that it wrote are put before its `results`.
@@ -230,20 +283,46 @@ class PendingWrites:
     def run(self, compiled: CompiledFunction) -> list[Tensor]:
         """The program's results. Where it can, it writes them to the arguments' memory itself."""
         targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled.executable)
-        if not targets:
-            return call(compiled, self.inputs)
-        return list(map(wrap, compiled.executable.run([input_._data for input_ in self.inputs], targets)))
+        try:
+            if not targets:
+                return call(compiled, self.inputs)
+            return list(map(wrap, compiled.executable.run([input_._data for input_ in self.inputs], targets)))
+        except Exception as error:
+            self.fail(error, compiled, targets)
+            raise
+
+    def fail(self, error: Exception, compiled: CompiledFunction, targets: Collection[int] = ()) -> None:
+        """Raise FailedCall where the call, which raised `error`, can run as Python. It cannot where results
+        were written to the arguments' memory, those numbered `targets`, nor where it has had other effects:
+        then the error says so."""
+        writes = self._writes
+        if not is_of_python(error):
+            return
+        if targets:
+            names = ", ".join(writes.writes[number].name for number in targets)
+            error.add_note(
+                f"{writes.label}: the compiled loop writes {names} in place, and has written elements in its "
+                "own order before this error"
+            )
+        elif acts(compiled.function):
+            names = ", ".join(writes.names())
+            error.add_note(
+                f"{writes.label}: {names} is as it was before the call, also where Python writes it before "
+                "this error: the function has effects, which must not happen twice"
+            )
+        else:
+            raise FailedCall(error) from error
 
     def _targets(self, executable: Executable) -> dict[int, Any]:
         """The arrays of arguments that results may overwrite while the program runs, by number of the
-        result."""
+        result. Those of a program that may fail are large ones: small ones are what they were then."""
         fails = any(not message.startswith("out of memory") for message in executable.errors)
         targets = {}
         for number, write in enumerate(self._writes.writes):
             array = self.inputs[write.position]._data
             leaf = self._leaves[write.position]
             if (
-                (write.by_steps or not fails)  # else a call that fails leaves the arguments as they are
+                (not fails or (write.by_steps and array.nbytes > COPIED_BYTES))
                 and executable.reuses.get(number) == write.position
                 and array is (leaf._data if isinstance(leaf, Tensor) else leaf)
                 and array.flags.carray

@@ -16,21 +16,27 @@ from ..ir.types import TensorType
 from ..loops.conversion import loops_traced, to_rewrite
 from ..loops.reports import ROLLED
 from ..loops.scipy_functions import handed_on
-from ..pytree import TreeDef, flatten
+from ..pytree import TreeDef
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors
-from ..tracing.merged_arrays import MergedArrayError
+from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
-from .argument_writes import ArgumentRecorder, ArgumentWrites
-from .entries import is_numpy_scalar
+from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, is_of_python
 from .methods import UnchangedAttributes
-from .recompilation import argument_names
-from .signatures import as_input, checked_results, leaf_type, parameter_names, symbol_type
+from .signatures import (
+    JittedCall,
+    argument_names,
+    as_input,
+    checked_results,
+    is_numpy_scalar,
+    parameter_name,
+    symbol_type,
+)
 from .static_arguments import with_static
 
 if TYPE_CHECKING:
@@ -67,25 +73,17 @@ class CallTrace:
 
 
 def trace_call(
-    jitted: JitFunction,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    prefix: Sequence[Any] = (),
-    *,
-    acts: bool = False,
+    jitted: JitFunction, call: JittedCall, prefix: Sequence[Any] = (), *, acts: bool = False
 ) -> CallTrace:
-    """Trace ``jitted(*args, **kwargs)``. Where the arguments have values, Python code may ask for them;
-    `prefix` are the first answers. Where the function raises and the trace `acts`, the effects before that
-    happen.
+    """Trace a `call` of `jitted`. Where the arguments have values, Python code may ask for them; `prefix` are
+    the first answers. Where the function raises and the trace `acts`, the effects before that happen.
 
     Raises AliasedError where the call cannot be compiled; arrays are then what they were.
     """
     function, name, static = jitted._fn, jitted._name, jitted._static_argnums
-    _, dynamic = jitted._split(args, kwargs)
-    leaves, structure = flatten(dynamic, exact=True)
-    types = [leaf_type(name, leaf, i, dynamic) for i, leaf in enumerate(leaves)]
-    names = parameter_names(function, structure.paths(), static)
-    donated = jitted._donated_leaves(structure, types)
+    args, kwargs, dynamic, leaves = call.args, call.kwargs, call.dynamic, call.leaves
+    structure, types = call.structure, call.types
+    donated = jitted._donated_leaves(call)
     uses = read_function(function, args, kwargs, static | jitted._static_argnames, name)
     apart = no_alias(name, uses, dynamic, leaves)
     if apart is not None:
@@ -99,21 +97,24 @@ def trace_call(
         for symbol, type_ in zip(symbols, types, strict=True):
             if is_numpy_scalar(type_):
                 STATE.tracer.note_scalar(symbol)
-        watched = ArgumentRecorder(name, structure, symbols, donated, argument_name)
+        watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
-            result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            try:
+                result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            except Exception as error:
+                if acts and is_of_python(error) and watched.has_written():
+                    raise FailedCall(error) from error
+                raise
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
-
-    def argument_name(position: int) -> str:
-        return argument_names(function, static, structure)[position]
 
     run.__name__ = name if name.isidentifier() else "lambda"
     has_values = not any(isinstance(leaf, TensorType) for leaf in leaves)
     branches = Branches(list(map(as_input, leaves)), prefix) if jitted._max_paths and has_values else None
     rewritten = to_rewrite(uses.followed.values(), uses.asking)
-    symbols = [(*symbol_type(type_), name) for type_, name in zip(types, names, strict=True)]
+    names = argument_names(function, static, structure)
+    symbols = [(*symbol_type(type_), parameter_name(name)) for type_, name in zip(types, names, strict=True)]
 
     def trace(mode: str) -> CallTrace:
         nonlocal handled
@@ -126,6 +127,8 @@ def trace_call(
                 outside.check()
                 raise
             outside.check(traced.written)
+        if traced.has_several_names and uses.compares_objects:
+            raise MergedArrayError(TOLD_APART)
         if jitted._fastmath:
             traced.function = multiply_adds.multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
@@ -141,7 +144,7 @@ def trace_call(
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
     except MergedArrayError as error:
         raise ChosenArrayError(f"{name}: {error}") from error
-    except AliasedError:
+    except (AliasedError, FailedCall):
         raise  # the call runs as Python, with all its effects
     except Exception as error:
         if isinstance(error, ConcretizationError):

@@ -77,11 +77,9 @@ def renewed_at_each_call(name: str, before: Bindings, now: Bindings) -> None:
     """Warn where the function `name` has changed what it reads in two traces, one after the other."""
     if before.changed and now.changed:
         what = ", ".join(dict.fromkeys(str(guard.source) for guard in now.changed))
-        warnings.warn(
+        _warn(
             f"{name} is traced and compiled at each call, since it changes what it reads outside its "
-            f"arguments: {what}. Take it as an argument, and return the new value",
-            FrozenResultWarning,
-            stacklevel=user_stacklevel(),
+            f"arguments: {what}. Take it as an argument, and return the new value"
         )
 
 
@@ -89,16 +87,16 @@ def warn_of_frozen(name: str, uses: Uses) -> None:
     """Warn of calls in the function `name` whose results are constants of the compiled code, and of what it
     may read unseen."""
     for what in uses.beyond:
-        warnings.warn(
+        _warn(
             f"{name}: not watched: {what}. What it reads outside its arguments there is a constant of the "
-            "compiled code. Pass it as an argument, or call f.clear_cache() when it changes",
-            FrozenResultWarning,
-            stacklevel=user_stacklevel(),
+            "compiled code. Pass it as an argument, or call f.clear_cache() when it changes"
         )
     for call in uses.frozen:
-        warnings.warn(
+        _warn(
             f"{name}: {call}() runs while the function is traced; its result is a constant of the compiled "
-            "code. Pass it as an argument, or use tj.random for random numbers",
-            FrozenResultWarning,
-            stacklevel=user_stacklevel(),
+            "code. Pass it as an argument, or use tj.random for random numbers"
         )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, FrozenResultWarning, stacklevel=user_stacklevel())

@@ -108,6 +108,14 @@ class ContainerRecorder:
         """The paths to the containers."""
         return [container.path for container in self._containers]
 
+    def is_changed(self) -> bool:
+        """Whether the function has changed a container so far."""
+        return any(
+            _differ(_content(container.kind, container.container, container.content), container.content)
+            for container in self._containers
+            if container.kind != "node"
+        )
+
     def writes(
         self, label: str, name: Callable[[int], str], symbols: Sequence[Tensor], results: list[Any]
     ) -> list[ContainerWrite]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from ..base.records import record
-from ..frontend.guards import MissingGuard
-from ..frontend.libraries.origins import is_library
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
 from ..ir.ops.linalg.undetermined import GRADIENT_WARNING
@@ -20,9 +17,11 @@ from ..loops.reports import LoopReport
 from ..provided import REPORTS
 from ..runtime.cache.store import CACHE
 from ..runtime.executable import Executable
-from .paths import Paths, describe
-from .recompilation import Change, Reason, argument_names
-from .signatures import Signature, type_text
+from .guard_tree.nodes import GuardTree, Signature
+from .guard_tree.report import TreeBranch, tree_report, watched
+from .guard_tree.specializations import LeafKind, Specialization
+from .recompilation import Change, Reason
+from .signatures import argument_names, type_text
 from .static_arguments import static_text
 
 #: Lines are at most so long, where that is ours to say.
@@ -148,11 +147,13 @@ class Explanation(str):
         name: the function's.
         where: where it is defined, as ``model.py:12``; empty where that is not known.
         signatures: a `SignatureReport` for each signature, in the order they were compiled.
+        tree: the guard tree: what is tested of a call, in order, and how it is served.
     """
 
     name: str
     where: str
     signatures: tuple[SignatureReport, ...]
+    tree: tuple[TreeBranch, ...]
 
     def __repr__(self) -> str:
         return str(self)
@@ -167,6 +168,7 @@ class Explanation(str):
         return {
             "name": self.name,
             "where": self.where,
+            "tree": _plain(self.tree),
             "signatures": [
                 {**_plain(signature), "total_milliseconds": signature.milliseconds}
                 for signature in self.signatures
@@ -187,13 +189,13 @@ def explain(
     fn: Callable[..., Any],
     name: str,
     static: frozenset[int],
-    signatures: Sequence[tuple[Signature, Paths | None]],
+    tree: GuardTree,
 ) -> Explanation:
     """Explain the compilation of the function `fn`: what was compiled, why, and how, by signature and
     path."""
-    count = len(signatures)
-    where = _definition(fn)
-    reports = tuple(_report(fn, static, *signature) for signature in signatures)
+    signatures = list(tree.signatures)
+    count, where = len(signatures), _definition(fn)
+    reports = tuple(_report(fn, static, signature) for signature in signatures)
     lines = [f"{name}: {count} signature{'s' * (count != 1)} compiled"]
     if where and reports:
         spent = sum(report.milliseconds for report in reports)
@@ -202,10 +204,14 @@ def explain(
         lines.append(f"  compiled code is not kept on disk: {CACHE.problem}")
     elif CACHE.failure:
         lines.append(f"  the last compiled code was not kept on disk: {CACHE.failure}")
-    for number, (report, (signature, paths)) in enumerate(zip(reports, signatures, strict=True)):
-        lines += _lines(number, report, signature, paths)
+    branches = tree_report(fn, static, tree)
+    if reports:
+        lines += ["  tests of a call, in order:", *[line for each in branches for line in each.lines(4)]]
+    for number, (report, signature) in enumerate(zip(reports, signatures, strict=True)):
+        lines += _lines(number, report, signature)
     explanation = Explanation("\n".join(lines))
     explanation.name, explanation.where, explanation.signatures = name, where, reports
+    explanation.tree = branches
     return explanation
 
 
@@ -219,56 +225,46 @@ def _definition(fn: Any) -> str:
 # -- data ------------------------------------------------------------------------------------------
 
 
-def _report(
-    fn: Callable[..., Any], static: frozenset[int], signature: Signature, paths: Paths | None
-) -> SignatureReport:
-    names = argument_names(fn, static, signature.structure)
-    programs = () if paths is not None else tuple(_programs(signature))
-    path_reports: list[PathReport] = []
-    if paths is not None:
-        for path in list(paths.known):
-            decisions = tuple((each.seen, str(each.location or "")) for each in path.decisions)
-            path_reports.append(PathReport(str(path.reason), path.hits, decisions, tuple(_programs(path))))
-        if paths.shared is not None:
-            label = f"shared by {len(paths.shared.paths)} paths"
-            programs = tuple(_programs(paths.shared.signature, label))
+def _report(fn: Callable[..., Any], static: frozenset[int], signature: Signature) -> SignatureReport:
+    lead, shared = signature.lead, signature.shared
+    names = argument_names(fn, static, lead.structure)
+    programs = () if lead.decisions else tuple(_programs(lead))
+    if shared is not None:
+        programs = tuple(_programs(shared, f"shared by {len(shared.together)} paths"))
+    paths = [
+        PathReport(
+            str(path.reason),
+            path.hits,
+            tuple((each.seen, str(each.location or "")) for each in path.decisions),
+            tuple(_programs(path)),
+        )
+        for path in signature.paths()
+    ]
     return SignatureReport(
-        tuple(zip(names, map(type_text, signature.leaf_types), strict=True)),
-        static_text(signature.static) if signature.static else "",
-        str(signature.reason),
-        signature.reason.changes if isinstance(signature.reason, Reason) else (),
-        tuple(map(str, signature.earlier)),
-        tuple(map(str, signature.bindings.sources)),
-        tuple(_guards(signature)),
-        signature.bindings.unwatched,
-        signature.flat_entry is not None or bool(signature.gradient_entries),
+        tuple(zip(names, map(type_text, lead.leaf_types), strict=True)),
+        static_text(lead.static) if lead.static else "",
+        str(lead.reason),
+        lead.reason.changes if isinstance(lead.reason, Reason) else (),
+        tuple(map(str, lead.earlier)),
+        tuple(map(str, lead.bindings.sources)),
+        tuple(watched(lead)),
+        lead.bindings.unwatched,
+        bool(lead.entries),
         programs,
-        tuple(path_reports),
-        len(signature.donated),
-        len(signature.compiled.made_executable.reuses) if signature.compiled.made_executable else 0,
-        () if signature.writes is None else signature.writes.names(),
-        signature.loops,
+        tuple(paths),
+        len(lead.donated),
+        len(lead.compiled.made_executable.reuses) if lead.compiled.made_executable else 0,
+        () if lead.writes is None else lead.writes.names(),
+        lead.loops,
     )
 
 
-def _guards(signature: Signature) -> Iterator[tuple[str, str]]:
-    """The guards, without those on the code and the classes of what is named by others, and on the names of
-    builtins and of Python's modules."""
-    for guard in signature.bindings.guards:
-        source = guard.source
-        implied = bool(source.path) and source.path[-1][1] in ("__code__", "__class__")
-        builtin = source.key in vars(builtins) and isinstance(guard, MissingGuard)
-        of_python = source.kind == "global" and (builtin or is_library(source.holder.get("__name__")))
-        if not (implied or (of_python and not source.path)):
-            yield str(source), guard.text()
-
-
-def _programs(signature: Signature, label: str = "forward") -> Iterator[ProgramReport]:
+def _programs(leaf: Specialization, label: str = "forward") -> Iterator[ProgramReport]:
     """The programs that exist; nothing is compiled for a report."""
-    for what, compiled in signature.compiled.made():
+    for what, compiled in leaf.compiled.made():
         executable = compiled.made_executable
         if executable is not None:
-            traced = signature.milliseconds if what == "forward" else {}
+            traced = {"trace": leaf.tracing} if what == "forward" and leaf.tracing else {}
             yield _program(label if what == "forward" else what, executable, traced)
 
 
@@ -310,7 +306,7 @@ def _host_call(instruction: Instruction) -> HostCallReport:
 # -- text ------------------------------------------------------------------------------------------
 
 
-def _lines(number: int, report: SignatureReport, signature: Signature, paths: Paths | None) -> Iterator[str]:
+def _lines(number: int, report: SignatureReport, signature: Signature) -> Iterator[str]:
     types = _listed([f"{name}: {text}" for name, text in report.arguments])
     if len(types) + len(report.reason) <= _WIDTH:
         yield f"  [{number}] ({types}): {report.reason}"
@@ -333,14 +329,14 @@ def _lines(number: int, report: SignatureReport, signature: Signature, paths: Pa
         yield from _wrapped(f"guards: {_listed([f'{name} is {value}' for name, value in report.guards])}")
     for name in report.unwatched:
         yield f"      not watched: {name}"
-    if paths is not None:
-        for path, described in zip(list(paths.known), report.paths, strict=False):
-            yield from describe(path)
-            yield from _program_lines(described.programs)
-        if paths.shared is not None:
-            yield f"      {len(paths.shared.paths)} of these paths share one native function"
+    for path in report.paths:
+        times = "once" if path.hits == 1 else f"{path.hits} times"
+        yield f"      path taken {times}: {path.reason}"
+        yield from _program_lines(path.programs)
+    if signature.shared is not None:
+        yield f"      {len(signature.shared.together)} of these paths share one native function"
     yield from _program_lines(report.programs)
-    if paths is None and not report.native_entry:
+    if not report.paths and not report.native_entry and LeafKind.WRAPPED not in signature.lead.kinds.values():
         yield "      calls go through Python: there is no native entry for these arguments and captures"
 
 

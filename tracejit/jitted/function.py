@@ -1,9 +1,9 @@
 """Functions that compile themselves for the types they are called with: what ``jit`` makes.
 
-A call goes through three doors. The native entry of a signature checks and runs everything in machine code;
-where gradients are recorded, that is an entry of its own, which ends in `CallPlan.record`. What no entry
-recognises comes to `_slow`, which flattens the arguments and looks for a compiled signature. A new
-signature is traced and compiled. Under a trace, or with ``disable_jit``, the function just runs.
+A call walks down the function's guard tree (`guard_tree`) to a specialization that is right for it. Native
+entries are branches of that tree in machine code: most calls are served by one, and Python sees nothing of
+them. What no entry recognises comes to `_slow`. A call that no specialization fits is traced and compiled,
+and adds one. Under a trace, or with ``disable_jit``, the function just runs.
 """
 
 from __future__ import annotations
@@ -14,46 +14,39 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, GradientError, HandledError, TraceError, TracejitError
+from ..base.errors import AliasedError, HandledError, TraceError, TracejitError, UncompilableError
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
-from ..base.process.locks import ForkLock
+from ..callback_results import KeptResults
 from ..generator import DEFAULT
 from ..ir.graph import Function
 from ..provided import VIEW
-from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
+from ..tracing.branches import Decision
 from ..tracing.traces import Traced
-from .aliasing import arrays_in, check_aliases, own_results, read_outside, refusal_kept, warn_uncompiled
+from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
+from .argument_writes import CompiledOnlyError, FailedCall
 from .call_traces import trace_call
-from .calls import CompiledFunction, requiring_grad
+from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
-from .entries import make_entries, results_as_arrays
 from .exporting import Carriable, Exportable
+from .guard_tree.entries import results_as_arrays
+from .guard_tree.nodes import GuardTree, Signature
+from .guard_tree.paths import MAX_PATHS, SETTLED, PathRun, reason_for_path, too_many_paths
+from .guard_tree.shared_paths import share_paths
+from .guard_tree.specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .methods import Bindable, is_instance, is_method
-from .paths import MAX_PATHS, Paths
 from .recompilation import reason_for
 from .registry import jit_is_disabled, watch
-from .shared_paths import SharedPaths
 from .signatures import (
     MISS,
-    Signature,
+    JittedCall,
     as_input,
-    broken_guard,
-    captured_first,
-    captured_now,
     check_ranges,
     checked_results,
     donated_leaves,
-    leaf_type,
-    miss,
-    native,
-    no_alias_entry,
-    plain_leaves,
-    settings,
-    writing_entry,
 )
 from .static_arguments import ordered_keywords, selected_arguments, split_static
 
@@ -65,10 +58,8 @@ if TYPE_CHECKING:
 else:
     lowered = LazyModule(".lowered", __package__)
 
-#: Most native entries that are tried one after the other before the slow path looks the signature up.
-_CHAIN = 6
-#: Most specializations that are kept for values of what the function closes over.
-_MOST_VARIANTS = 8
+#: Most native entries that are tried one after the other before Python walks down the guard tree.
+_MAX_ENTRIES = 6
 #: Number of times that a function is traced anew where what it reads changes meanwhile.
 _MOST_ATTEMPTS = 4
 
@@ -111,14 +102,11 @@ class JitFunction(Exportable, Carriable, Bindable):
         both = sorted(map(str, (static[0] & self._donated[0]) or (static[1] & self._donated[1])))
         if both:
             raise TracejitError(f"jit: argument {both[0]} cannot be both static and donated")
-        self._lock = ForkLock()
-        self._signatures: dict[Any, Signature] = {}
-        self._by_structure: dict[Any, Signature] = {}
-        self._paths: dict[Any, Paths] = {}
+        self._tree = GuardTree()
         #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
         self._uncompiled: dict[Any, Any] = {}
         self._use(None)
-        self._chained, self._first = 0, "first call"
+        self._entries, self._first = 0, "first call"
         watch(self)
 
     def _use(self, entry: Any) -> None:
@@ -127,7 +115,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         self.__call__ = self._slow if entry is None else entry
 
     def __repr__(self) -> str:
-        return f"<jit of {getattr(self._fn, '__qualname__', self._fn)!s}, {len(self._signatures)} signatures>"
+        name, count = getattr(self._fn, "__qualname__", self._fn), len(self._tree.signatures)
+        return f"<jit of {name!s}, {count} signatures>"
 
     # -- calling ----------------------------------------------------------------------------------
 
@@ -143,113 +132,184 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self._fn(*args, **kwargs)
         if self._is_method and args and 0 not in self._static_argnums and is_instance(args[0]):
             return self.__get__(args[0])(*args[1:], **kwargs)
-        static, dynamic = self._split(args, kwargs)
-        random = DEFAULT.state
+        call, random = JittedCall(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
+        problem: AliasedError | None = None
+        failed: Exception | None = None
         try:
-            return self._called(args, kwargs, static, dynamic)
+            return self._descend(call)
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
             problem = error
+        except FailedCall as failure:
+            failed = failure.error
         DEFAULT.state = random  # the draws belong to the call as Python
+        if problem is None:
+            assert failed is not None
+            return self._failed(failed, call)
         warn_uncompiled(problem, self._uncompiled)
-        return self._as_python(args, kwargs)
+        return self._as_python(call)
 
-    def _as_python(self, args: Any, kwargs: Any) -> Any:
-        """The result of a call that is not compiled."""
-        before = arrays_in((args, kwargs))
-        results, structure = checked_results(self._name, self._fn(*args, **kwargs))
-        return structure.unflatten(own_results(results, before, (args, kwargs)))
+    def _failed(self, error: Exception, call: JittedCall) -> Any:
+        """Run as Python a `call` that has failed by `error`, so that it writes to its arguments what Python
+        writes before it fails, and raise the error. Ours stands for one of Python's of the same kind."""
+        try:
+            result = self._as_python(call)
+        except Exception as raised:
+            if not (isinstance(error, TracejitError) and isinstance(error, type(raised))):
+                raise
+        else:
+            warn_uncompiled(CompiledOnlyError(f"{self._name}: {error}"), self._uncompiled)
+            return result
+        raise error
 
-    def _called(self, args: Any, kwargs: Any, static: tuple[Any, ...], dynamic: Any) -> Any:
-        """The result of a call with arguments of which `static` and `dynamic` are the parts."""
-        leaves, structure = flatten(dynamic, exact=True)
-        likely = self._by_structure.get((structure, static, settings()))
-        if likely is not None:
-            results = native(likely, leaves)
-            if results is not MISS:
-                return results
-        if (plain := plain_leaves(self._name, leaves, 0, dynamic)) is not leaves:
-            leaves, likely = plain, None  # a signature takes them by its native entry, too
-        leaf_types = tuple([leaf_type(self._name, leaf, i, dynamic) for i, leaf in enumerate(leaves)])
-        key = (structure, leaf_types, static, settings())
-        with self._lock:
-            latest = self._signatures.get(key)
-            if latest is not None and latest.no_alias is not None:
-                latest.no_alias.check(dynamic, leaves)
-            signature, captured = self._fitting(key)
-            if key in self._uncompiled and (captured is None or (signature and signature.decisions)):
-                refusal, reason = self._uncompiled[key]
-                raise refusal(reason)
-            with collector_paused(captured is None):
-                if signature is None or captured is None:
-                    signature, captured = self._specialize(args, kwargs, key, leaves)
-                self._by_structure[(structure, static, settings())] = signature
-                if not signature.decisions and self._enter(signature, [*leaves, *captured]):
-                    likely = None
-        if signature.decisions:
-            return self._paths[key].call(
-                dynamic,
-                leaves,
-                lambda prefix, reason: self._compile(args, kwargs, key, leaves, reason, prefix),
-                lambda: self._as_python(args, kwargs),
-            )
-        if signature is not likely:
-            results = native(signature, leaves)
-            if results is not MISS:
-                return results
-        check_ranges(self._name, signature, leaves)
-        inputs = [as_input(leaf) for leaf in leaves] + captured
-        return signature.run(dynamic, leaves, inputs)
+    def _as_python(self, call: JittedCall) -> Any:
+        """The result of a `call` that is not compiled."""
+        arguments = call.args, call.kwargs
+        before = arrays_in(arguments)
+        results, structure = checked_results(self._name, self._fn(*call.args, **call.kwargs))
+        return structure.unflatten(own_results(results, before, arguments))
 
-    def _fitting(self, key: Any) -> tuple[Signature | None, list[Tensor] | None]:
-        """The specialization for `key` whose guards hold, with what it captures now."""
-        latest = self._signatures.get(key)
-        if latest is None:
-            return None, None
-        for signature in (latest, *latest.variants):
-            captured = captured_now(signature)
-            if captured is not None:
-                if signature is not latest:
-                    others = (variant for variant in latest.variants if variant is not signature)
-                    signature.variants = [latest, *others]
-                    latest.variants = []
-                    self._signatures[key] = signature
-                return signature, captured
-        return latest, None
+    def _descend(self, call: JittedCall) -> Any:
+        """The result of a `call`, which walks down the guard tree."""
+        structure, given = self._tree.structure(call), call.leaves
+        latest = None if structure is None else structure.latest
+        if latest is not None and (result := latest.native(given)) is not MISS:
+            return result
+        signature = self._tree.signature(call.with_types(self._name))
+        shared = None if signature is None else signature.shared
+        if shared is not None and not (shared is latest and shared.entries):  # else it was tried
+            if shared.no_alias is not None:
+                shared.no_alias.check(call.dynamic, call.leaves)
+            if (result := shared.run_together(call.leaves)) is not MISS:
+                return result
+        with self._tree.lock:
+            leaf, captured = self._specialization(call)
+            entered = not leaf.decisions and self._enter(leaf, gradients_of([*call.leaves, *captured]))
+        if leaf.decisions:
+            return self._by_values(call, leaf, captured)
+        tried = leaf is latest and not entered and call.leaves is given  # else with other libraries' arrays
+        if not tried and (result := leaf.native(call.leaves)) is not MISS:
+            return result
+        check_ranges(self._name, leaf.ranges, call.leaves)
+        return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])
+
+    def _compile_for(self, args: tuple[Any, ...]) -> None:
+        """Compile for arguments like `args`, with the native entry."""
+        call = self._typed_call(args, {})
+        with self._tree.lock:
+            leaf, captured = self._specialization(call)
+            if not leaf.decisions:
+                self._enter(leaf, gradients_of([*call.leaves, *captured]))
+
+    def _specialization(
+        self, call: JittedCall, outcome: Sequence[Any] = (), decision: Decision | None = None
+    ) -> tuple[Specialization, list[Tensor]]:
+        """The specialization whose captures are those of a `call`, and whose decisions begin with `outcome`,
+        with what it captures. It is compiled where there is none: because the last of `outcome` is not what
+        a `decision` of another path has seen."""
+        with self._tree.lock:
+            call.random = DEFAULT.state
+            signature = self._tree.signature(call)
+            found = None if signature is None else signature.find(outcome)
+            if self._uncompiled and not outcome and (found is None or found[0].decisions):
+                refused = self._uncompiled.get(call.key)
+                if refused is not None:
+                    raise refused[0](refused[1])
+            if found is None:
+                with collector_paused():
+                    signature, found = self._specialize(call, outcome, decision)
+            assert signature is not None
+            leaf = found[0]
+            if leaf.no_alias is not None:
+                leaf.no_alias.check(call.dynamic, call.leaves)
+            if not leaf.decisions:
+                signature.use(leaf)
+            signature.parent.latest = signature.shared or leaf
+            return found
 
     def _specialize(
-        self, args: Any, kwargs: Any, key: Any, leaves: list[Any]
-    ) -> tuple[Signature, list[Tensor]]:
-        """A new specialization for `key`, and what it captures.
+        self, call: JittedCall, outcome: Sequence[Any], decision: Decision | None
+    ) -> tuple[Signature, tuple[Specialization, list[Tensor]]]:
+        """A new specialization for `call`, and what it captures.
 
         Raises TraceError where what the function reads changes all the time."""
         for _ in range(_MOST_ATTEMPTS):
-            before = self._signatures.get(key)
-            if before is not None and before.writes is not None:  # what it reads may be what calls write
-                check_aliases(before.writes, self._split(args, kwargs)[1], leaves, (), ())
-            reason = self._reason(key) if before is None else broken_guard(before)
-            signature = self._compile(args, kwargs, key, leaves, reason)
+            signature = self._tree.signature(call)
+            before = None if signature is None else signature.before(outcome)
             if before is not None:
-                renewed_at_each_call(self._name, before.bindings, signature.bindings)
-                signature.earlier = [*before.earlier, before.reason]
-                older = () if signature.decisions else (before, *before.variants)
-                signature.variants, before.variants = [*older[:_MOST_VARIANTS]], []
-            self._signatures[key] = signature
-            if signature.decisions:
-                self._paths[key] = Paths(self._name, signature, self._max_paths, self._enter_shared)
-            captured = captured_first(signature)
+                if before.writes is not None:  # what it reads may be what calls write
+                    check_aliases(before.writes, call.dynamic, call.leaves, (), ())
+                reason = before.broken_guard()
+            elif signature is None or decision is None:
+                reason = self._reason(call.key)
+            elif sum(leaf.fits() for leaf in signature.leaves) >= self._max_paths:
+                raise too_many_paths(self._name, decision, self._max_paths)
+            else:
+                reason = reason_for_path(decision, outcome[-1])
+            leaf = self._compile(call, reason, outcome)
+            if before is not None:
+                renewed_at_each_call(self._name, before.bindings, leaf.bindings)
+                leaf.earlier = (*before.earlier, before.reason)
+            signature = self._tree.add(call, leaf, leads=not outcome)
+            captured = leaf.captured()
             if captured is not None:
-                return signature, captured
+                leaf.bindings.guards.extend(leaf.bindings.changed)
+                return signature, (leaf, captured)
         raise TraceError(
-            f"{self._name}: {broken_guard(signature)}, each time while it was traced; another thread must "
+            f"{self._name}: {leaf.broken_guard()}, each time while it was traced; another thread must "
             "not change the values that a jitted function reads while it is traced"
         )
+
+    def _by_values(self, call: JittedCall, leaf: Specialization, captured: list[Tensor]) -> Any:
+        """The result by the path that the values of a `call` take; `leaf` is tried first.
+
+        Where rounding makes two paths each say that the call belongs to the other, it runs as Python."""
+        with self._tree.lock:  # another thread may ask, too
+            kept, leaf.callback_results = leaf.callback_results or KeptResults(), None
+        outer, STATE.callback_results = STATE.callback_results, kept
+        try:
+            inputs, tried = list(map(as_input, call.leaves)), list[Specialization]()
+            while leaf not in tried:
+                tried.append(leaf)
+                run = PathRun(leaf, [*inputs, *captured], kept)
+                results, decided, pending = run.results(call.dynamic, call.leaves)
+                if decided is None:
+                    self._take(call, leaf)
+                    return leaf.result.unflatten(results if pending is None else pending.finish(results))
+                if captured:
+                    DEFAULT.state = call.random  # the draws belong to the path that is taken
+                leaf, captured = self._specialization(call, decided, leaf.decisions[len(decided) - 1])
+            if captured:
+                DEFAULT.state = call.random
+        finally:
+            STATE.callback_results = outer
+            kept.clear()
+        return self._as_python(call)
+
+    def _take(self, call: JittedCall, path: Specialization) -> None:
+        """Note that a call was on `path`. Where no new paths come, they are compiled together."""
+        with self._tree.lock:
+            path.hits += 1
+            signature = self._tree.signature(call)
+            if signature is None:
+                return
+            signature.use(path)
+            signature.settled += 1
+            if signature.settled == SETTLED:
+                shared = share_paths(self._name, [leaf for leaf in signature.leaves if leaf.fits()])
+                if shared is not None:
+                    self._enter(shared, UNTRACKED)
+                    signature.shared = signature.parent.latest = shared
 
     def _split(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         """Static arguments as a hashable tuple, and the others."""
         kwargs = ordered_keywords(self._fn, kwargs)
         return split_static(self._name, args, kwargs, self._static_argnums, self._static_argnames)
+
+    def _typed_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedCall:
+        """The call with these arguments, whose types are known."""
+        return JittedCall(args, kwargs, *self._split(args, kwargs)).with_types(self._name)
 
     @property
     def _name(self) -> str:
@@ -260,100 +320,63 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         """The Function for these arguments, what it captures, and (as `rest`) its result's structure
         and its `ArgumentWrites`."""
-        return trace_call(self, args, kwargs).traced
+        return trace_call(self, self._typed_call(args, kwargs)).traced
 
-    def _donated_leaves(self, structure: TreeDef, types: Sequence[Any]) -> frozenset[int]:
-        return donated_leaves(structure, types, self._static_argnums, *self._donated)
+    def _donated_leaves(self, call: JittedCall) -> frozenset[int]:
+        return donated_leaves(call.structure, call.types, self._static_argnums, *self._donated)
 
-    def _compile(
-        self, args: Any, kwargs: Any, key: Any, leaves: list[Any], reason: str, prefix: Sequence[Any] = ()
-    ) -> Signature:
-        """Trace and compile for these arguments; with `prefix`, the path that begins with such decisions."""
+    def _compile(self, call: JittedCall, reason: str, prefix: Sequence[Any] = ()) -> Specialization:
+        """Trace and compile for a `call`; with `prefix`, the path that begins with such decisions."""
         start, asked = time.perf_counter(), STATE.linalg_asked
-        with refusal_kept(self._uncompiled, key):
-            trace = trace_call(self, args, kwargs, prefix, acts=True)
+        try:
+            trace = trace_call(self, call, prefix, acts=True)
             seconds = time.perf_counter() - start
             uses, traced = trace.uses, trace.traced
-            structure, leaf_types, static, _ = key
-            bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(structure, leaf_types)
+            bindings, donated = bind(uses, trace.numbers, traced), self._donated_leaves(call)
             warn_of_frozen(self._name, uses)
             result, writes = traced.rest
             reused = donated | (writes.positions if writes else frozenset())
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
             if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
                 raise HandledError(f"{self._name}: {problem}")
-        signature = Signature(
-            structure, leaf_types, static, traced.function, compiled, bindings, result, traced.ranges
-        )
+        except UncompilableError as error:
+            self._uncompiled[call.key] = type(error), str(error)
+            raise
         if writes is not None:
             writes.beside = read_outside(
                 bindings.guards, bindings.sources, containers=bool(writes.containers)
             )
-        signature.writes, signature.loops, signature.no_alias = writes, traced.loops, trace.no_alias
-        signature.reason, signature.decisions, signature.donated = reason, traced.decisions, donated
-        signature.namespace = getattr(inspect.unwrap(self._fn), "__globals__", None)
-        signature.callback_results = traced.callback_results
-        signature.linalg = STATE.linalg if STATE.linalg_asked > asked else None
-        signature.milliseconds = {"trace": seconds * 1e3}
-        return signature
+        structure, static, _ = call.structure_key
+        return Specialization(
+            structure, call.types, static, traced.function, compiled, bindings, result, traced.ranges,
+            tracing=seconds * 1e3, reason=reason, decisions=traced.decisions,
+            callback_results=traced.callback_results, donated=donated, writes=writes,
+            no_alias=trace.no_alias, linalg=STATE.linalg if STATE.linalg_asked > asked else None,
+            loops=traced.loops, namespace=getattr(inspect.unwrap(self._fn), "__globals__", None),
+        )  # fmt: skip
 
-    def _enter(self, signature: Signature, inputs: Sequence[Any]) -> bool:
-        """Make the native entries of `signature` for calls with gradients by the same of its `inputs`, at the
-        first of them. Whether it did."""
-        wrt = requiring_grad(inputs)
-        recorded = bool(wrt) and STATE.recording
-        if (wrt, recorded) in signature.entered:
+    def _enter(self, leaf: Specialization, gradients: Gradients) -> bool:
+        """Make the native entries of `leaf` for calls with `gradients`, at the first of them. Whether it did.
+        The lock is held since `leaf` was found: a registration may forget it."""
+        if gradients in leaf.kinds:
             return False
-        signature.entered.add((wrt, recorded))
-        if wrt:
-            return self._enter_gradients(signature, wrt, recorded)
-        if signature.writes is not None:
-            self._use(writing_entry(signature, self._next_entry) or self._entry)
-            return True
-        if signature.no_alias is not None:
-            self._use(no_alias_entry(signature, self._next_entry) or self._entry)
-            return True
-        signature.flat_entry, direct = make_entries(signature, miss, self._next_entry)
-        if direct is not None:
-            self._use(direct)
+        with collector_paused():
+            entry = leaf.enter(gradients, self._next_entry)
+            if entry is not None:
+                self._use(entry)
         return True
-
-    def _enter_gradients(self, signature: Signature, wrt: tuple[int, ...], recorded: bool) -> bool:
-        """Make the native entries of calls of `signature` whose inputs at `wrt` require gradients.
-
-        There are none where the gradients do not exist, or where the function writes its arguments, which
-        goes on the tape too."""
-        if signature.writes is not None or signature.no_alias is not None:
-            return False
-        try:
-            plan = signature.compiled.plan(wrt) if recorded else None
-        except GradientError:  # for those who differentiate the results: see `calls.call`
-            return False
-        entry, direct = make_entries(signature, miss, self._next_entry, wrt, plan)
-        if entry is not None:
-            leaves = tuple([position for position in wrt if position < len(signature.leaf_types)])
-            signature.gradient_entries[leaves, recorded] = entry
-        if direct is not None:
-            self._use(direct)
-        return True
-
-    def _enter_shared(self, shared: SharedPaths) -> None:
-        """Make the native entry of paths that were compiled together."""
-        if shared.direct is not None:
-            self._use(shared.entry(self._next_entry()))
 
     def _next_entry(self) -> Any:
-        """The function that a new entry calls where it does not fit: the previous entry, and at times the
-        slow path."""
-        self._chained += 1
-        earlier = self._entry if self._chained % _CHAIN else None
+        """The function that a new entry calls where it does not fit: the entry made before, and behind
+        `_MAX_ENTRIES` of them the slow path."""
+        self._entries += 1
+        earlier = self._entry if self._entries % _MAX_ENTRIES else None
         return earlier or self._slow
 
     def _reason(self, key: Any) -> str:
         """Reason why this signature is compiled although there are others."""
-        if not self._signatures:
-            return self._first
-        return reason_for(self._fn, self._static_argnums, list(self._signatures), key)
+        keys = [signature.key for signature in self._tree.signatures]
+        return reason_for(self._fn, self._static_argnums, keys, key) if keys else self._first
 
     # -- looking inside ---------------------------------------------------------------------------
 
@@ -402,18 +425,14 @@ class JitFunction(Exportable, Carriable, Bindable):
             >>> print(f.explain().signatures[1].reason)
             argument x changed from f64[3] to f64[4]
         """
-        with self._lock:
-            every = [(signature, self._paths.get(key)) for key, signature in self._signatures.items()]
         module: Any = load_module(".explaining", __package__)  # for those who look inside
-        explanation: Explanation = module.explain(self._fn, self._name, self._static_argnums, every)
+        explanation: Explanation = module.explain(self._fn, self._name, self._static_argnums, self._tree)
         return explanation
 
     def clear_cache(self, reason: str = "first call") -> None:
         """Forget every compiled signature. `reason` is what ``explain()`` gives for compiling the next."""
-        with self._lock:
+        with self._tree.lock:
             self._first = reason
-            self._signatures.clear()
-            self._by_structure.clear()
-            self._paths.clear()
+            self._tree.clear()
             self._uncompiled.clear()
             self._use(None)

@@ -15,7 +15,7 @@ from ..loops.reports import MODES
 from ..runtime.denormals import check_can_flush
 from ..tensors.tensor import Tensor
 from .function import JitFunction
-from .paths import MAX_PATHS
+from .guard_tree.paths import MAX_PATHS
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

@@ -3,13 +3,12 @@ what."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..base.records import record
 from ..pytree import TreeDef
-from .signatures import type_text
+from .signatures import argument_names, parameters, type_text
 from .static_arguments import static_text
 
 #: Structures longer than this are cut.
@@ -57,8 +56,7 @@ def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[An
     """Reason why `key` needs a signature although those of `keys` exist: how it differs from the nearest of
     them.
 
-    Keys are (structure, leaf types, static arguments, `signatures.settings`). Of the nearest, the latest
-    counts.
+    Keys are those of `signatures.JittedCall`. Of the nearest, the latest counts.
     """
     nearest: list[Change] | None = None
     for other in reversed(keys):
@@ -72,19 +70,28 @@ def reason_for(fn: Callable[..., Any], static: frozenset[int], keys: Sequence[An
 
 def _changes(fn: Callable[..., Any], static: frozenset[int], old: Any, new: Any) -> list[Change]:
     changes = []
-    if old[2] != new[2]:
-        changes.append(Change("static", "", static_text(old[2]), static_text(new[2])))
-    if old[3] != new[3]:
-        for what, before, now in zip(_SETTINGS, old[3], new[3], strict=True):
+    (old_structure, old_static, old_settings), old_types = old
+    (structure, values, settings), types = new
+    if old_static != values:
+        changes.append(Change("static", "", static_text(old_static), static_text(values)))
+    if old_settings != settings:
+        for what, before, now in zip(_SETTINGS, old_settings, settings, strict=True):
             if before is not now:
                 changes.append(Change(what, "", getattr(before, "name", before), getattr(now, "name", now)))
-    if old[0] != new[0]:
-        return [*changes, *_structure_changes(fn, static, old[0], new[0])]
-    names = argument_names(fn, static, new[0])
-    for name, before, after in zip(names, old[1], new[1], strict=True):
-        if before != after:
-            changes.append(Change(_kind(before, after), name, type_text(before), type_text(after)))
+    if old_structure != structure:
+        return [*changes, *_structure_changes(fn, static, old_structure, structure)]
+    names = argument_names(fn, static, structure)
+    for name, old_type, type_ in zip(names, old_types, types, strict=True):
+        if old_type != type_:
+            changes.append(Change(_kind(old_type, type_), name, type_text(old_type), type_text(type_)))
     return changes
+
+
+def settings_text(settings: Any) -> str:
+    """The settings of a signature in words."""
+    return ", ".join(
+        f"{what} {getattr(value, 'name', value)}" for what, value in zip(_SETTINGS, settings, strict=True)
+    )
 
 
 def _kind(before: Any, after: Any) -> str:
@@ -103,7 +110,7 @@ def _structure_changes(
     changes += [Change("structure", name, "", name) for name in after if name not in before]
     if changes:
         return changes
-    first, second = _arguments(fn, static, old), _arguments(fn, static, new)
+    first, second = argument_structures(fn, static, old), argument_structures(fn, static, new)
     return [
         Change("structure", name, _cut(first.get(name, "")), _cut(second.get(name, "")))
         for name in dict.fromkeys([*first, *second])
@@ -111,43 +118,14 @@ def _structure_changes(
     ]
 
 
-def _arguments(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
+def argument_structures(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> dict[str, str]:
     """The structure of each argument, with ``*`` for leaves."""
     positional, named = structure.stars()
-    order = _parameters(fn, static)
+    order = parameters(fn, static)
     texts = {
         (order[i] if i < len(order) else f"arg{i}"): repr(argument) for i, argument in enumerate(positional)
     }
     return {**texts, **{name: repr(argument) for name, argument in named.items()}}
-
-
-def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
-    """The user's name of each leaf of ``(args, kwargs)``: ``x``, ``p['w']``, ``layers[2]``."""
-    order = _parameters(fn, static)
-    names = []
-    for path in structure.paths():
-        group, position, rest = _split(path)
-        if group == "0":
-            number = int(position)
-            name = order[number] if number < len(order) else f"arg{number}"
-        else:
-            name = position.strip("'\"")
-        names.append(name + rest)
-    return names
-
-
-def _split(path: str) -> tuple[str, str, str]:
-    """``[0][2]['w']`` as ("0", "2", "['w']")."""
-    group, rest = path[1:].split("]", 1)
-    position, rest = rest[1:].split("]", 1)
-    return group, position, rest
-
-
-def _parameters(fn: Callable[..., Any], static: frozenset[int]) -> list[str]:
-    try:
-        return [parameter for i, parameter in enumerate(inspect.signature(fn).parameters) if i not in static]
-    except (TypeError, ValueError):  # a builtin that does not tell
-        return []
 
 
 def _cut(text: str) -> str:

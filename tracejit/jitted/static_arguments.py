@@ -67,20 +67,13 @@ def split_static(
     """Static arguments as a hashable tuple, and the others."""
     if not argnums and not argnames:
         return (), (args, kwargs)
-    static: list[tuple[Any, Any]] = []
-    positional = []
-    for position, value in enumerate(args):
-        if position in argnums:
-            static.append((position, value))
-        else:
-            positional.append(value)
-    named = type(kwargs)()
-    for key, value in kwargs.items():
-        if key in argnames:
-            static.append((key, value))
-        else:
-            named[key] = value
-    return tuple([static_key(name, which, value) for which, value in static]), (tuple(positional), named)
+    static = [
+        *[(position, value) for position, value in enumerate(args) if position in argnums],
+        *[(key, value) for key, value in kwargs.items() if key in argnames],
+    ]
+    positional = tuple([value for position, value in enumerate(args) if position not in argnums])
+    named = type(kwargs)((key, value) for key, value in kwargs.items() if key not in argnames)
+    return tuple([static_key(name, which, value) for which, value in static]), (positional, named)
 
 
 def with_static(args: tuple[Any, ...], others: Sequence[Any], static: frozenset[int]) -> list[Any]:

@@ -6,25 +6,6 @@ no result raises LinAlgError, eagerly and from compiled code. ``docs/linalg.md``
 
 from __future__ import annotations
 
-from ..arguments.errors import check_public as _check_public
-from ..array import deferred as _deferred
-from ..array.contraction import matmul, outer, tensordot, vecdot
-from ..array.manipulation import matrix_transpose
-from ..base.errors import LinAlgError
-from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
-from .determinants import det, slogdet
-from .diagonals import diagonal, trace
-from .norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from .products import matrix_power, multi_dot
-from .solutions import inv, lstsq, pinv, solve, tensorinv, tensorsolve
+from ..surface.namespaces import LINALG as _LINALG
 
-cross = _deferred.load_function("cross")
-
-__all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot",
-    "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
-    "tensorsolve", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
-
-_check_public(globals(), __all__, "linalg.")
+_LINALG.attach(globals())

@@ -20,6 +20,7 @@ from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Function, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
+from ..pytree import containers_in
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
@@ -43,7 +44,7 @@ from .carries import (
     zero_of,
 )
 from .lists import Appends, check_containers
-from .origins import LoopOrigins, Origin, StepOrigins, origins_before
+from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
 from .variables import (
@@ -109,6 +110,8 @@ class _Attempt:
         self.unchanged: list[bool] = []
         #: The origins of the array that each result is where a step ends.
         self.ends: list[frozenset[Origin]] = []
+        #: The origins of each container of the carries where a step ends.
+        self.container_ends: list[frozenset[Origin]] = []
         #: The values of the carries where the step began.
         self.entered: dict[str, Any] = {}
         #: The origins of each array that the loop iterates over.
@@ -134,7 +137,7 @@ class _Attempt:
                 self.inits[change.position] = as_float(self.inits[change.position])
             except ItemIsWritten:
                 self.indexes = True
-        self._finish(tracer, results[1:])
+        self._finish(tracer, results[0], results[1:])
         self._note_origins(tracer, results[0], results[1:])
         return text
 
@@ -326,11 +329,30 @@ class _Attempt:
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
                     raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
+        self.container_ends = self._origins_of_containers()
         items = self.appends.leave(lambda leaf: is_weak(tracer, leaf))
+        self.appends.check_apart(self.container_ends)
         for name, leaf in items:
             self.ends.append(origins.of(leaf))
             identities.check(f"{name}[-1]", leaf, self.ends[-1])
         return [*leaves, *[wrap(base._data) for base in self.memory.bases], *[leaf for _, leaf in items]]
+
+    def _origins_of_containers(self) -> list[frozenset[Origin]]:
+        """The origins of the containers of all carries, where a step ends."""
+        carried = [
+            container
+            for carry in self.carries
+            if carry.content.structure is not None
+            for container in containers_in(self.entered[carry.name])
+        ]
+        origins, ends = ContainerOrigins(carried), list[frozenset[Origin]]()
+        for carry in self.carries:
+            value = self.variables.get(carry.name)
+            if value is UNDEFINED:
+                ends += [frozenset([len(ends) + k]) for k in range(len(carry.containers))]
+            elif carry.content.structure is not None:
+                ends += map(origins.of, containers_in(value))
+        return ends
 
     def _starts(self, symbols: list[Tensor]) -> Iterator[Start]:
         remaining, paths = iter(symbols), iter(self.paths)
@@ -432,7 +454,7 @@ class _Attempt:
 
     # -- after --------------------------------------------------------------------------------------
 
-    def _finish(self, tracer: Any, results: list[Tensor]) -> None:
+    def _finish(self, tracer: Any, steps: Tensor, results: list[Tensor]) -> None:
         count = len(self.inits)
         for result, weak, array in zip(results[:count], self.weak, self.arrays, strict=True):
             if weak:
@@ -442,6 +464,7 @@ class _Attempt:
         self.memory.write(results[count:])
         position = 0
         values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
+        containers: list[Any] = []
         for carry in self.carries:
             structure = carry.content.structure
             if structure is None:
@@ -455,7 +478,23 @@ class _Attempt:
                 else:
                     leaves.append(held)
             values[carry.name] = structure.unflatten(leaves)
+            containers += containers_in(values[carry.name])
+        if containers:
+            self._note_containers(tracer, steps, containers)
         self.variables.update(values)
+
+    def _note_containers(self, tracer: Tracer, steps: Tensor, containers: Sequence[Any]) -> None:
+        """Note which of the `containers`, those of the carries behind the loop, have other names in Python.
+        `steps` is the number of steps."""
+        before = [origins for carry in self.carries for origins in carry.origins_of_containers()]
+        origins = LoopOrigins(before, self.container_ends)
+        count = self.loop.steps.count if self.loop.steps is not None else None
+        for i, container in enumerate(containers):
+            sources = _containers(origins.of(i))
+            sources += [containers[other] for other in origins.together_with(i)]
+            tracer.merged_containers.add(container, sources)
+            if not (isinstance(count, int) and count):
+                tracer.merged_containers.add(container, _containers(before[i]), steps)
 
     def _note_origins(self, tracer: Tracer, steps: Tensor, results: list[Tensor]) -> None:
         """Note the results that are in Python arrays which have other names. `steps` is their number."""
@@ -480,10 +519,13 @@ class _Attempt:
                 continue
             sources = set(self._values(origins.of(i) - gone))
             sources |= {arrays[other]._data for other in origins.together_with(i)}
+            without_steps = set[Value]()
+            if i < len(firsts) and not (isinstance(count, int) and count) and before[i] - gone:
+                without_steps |= set(self._values(before[i]))
             if sources:
-                tracer.merged_arrays.add(result, sources)
-            elif i < len(firsts) and not (isinstance(count, int) and count) and before[i] - gone:
-                tracer.merged_arrays.add(result, self._values(before[i]), steps)
+                tracer.merged_arrays.add(result, sources | without_steps)
+            elif without_steps:
+                tracer.merged_arrays.add(result, without_steps, steps)
 
     def _values(self, origins: Iterable[Origin]) -> Iterator[Value]:
         for origin in origins:
@@ -491,3 +533,7 @@ class _Attempt:
                 yield origin
             elif isinstance(origin, tuple) and origin[0] == "written":
                 yield self.memory.bases[origin[1]]._data
+
+
+def _containers(origins: Iterable[Origin]) -> list[Any]:
+    return [origin.value for origin in origins if isinstance(origin, Container)]

@@ -16,11 +16,13 @@ from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dataflow import can_fail
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
+from ..pytree import containers_in
 from ..state import STATE
 from ..tape.views import chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists import check_containers
+from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
 from .variables import (
@@ -148,10 +150,20 @@ def merged(
     regions: list[Region] = []
     contents: list[list[Content]] = []
     arrays: list[list[list[bool]]] = []
+    origins: list[list[list[frozenset[Origin]]]] = []
     for side in sides:
 
         def flat(side: Callable[[], list[Any]] = side) -> list[Any]:
             contents.append([content_of(value) for value in side()])
+            here = ContainerOrigins()
+            origins.append(
+                [
+                    [here.of(container) for container in containers_in(content.value)]
+                    if content.structure is not None
+                    else []
+                    for content in contents[-1]
+                ]
+            )
             arrays.append([[is_array(leaf) for leaf in content.leaves] for content in contents[-1]])
             return [
                 as_leaf("if", name, path, leaf)
@@ -196,12 +208,37 @@ def merged(
     memory.write(outputs[len(outputs) - len(memory.bases) :])
     _note_merged(contents, arrays, values, regions, outputs, memory)
     remaining = iter(outputs)
-    return [
+    results_of_sides = [
         value.unflatten([next(remaining) for _ in range(value.leaves)])
         if _is_structure(value)
         else value.value
         for value in values
     ]
+    _note_containers(origins, values, results_of_sides)
+    return results_of_sides
+
+
+def _note_containers(
+    origins: Sequence[list[list[frozenset[Origin]]]], values: Sequence[Any], results: Sequence[Any]
+) -> None:
+    """Note which containers among the `results` are in Python ones that have other names. `origins` are those
+    of the containers in the values of each side, and `values` the structures of those that are merged."""
+    merged = [k for k, value in enumerate(values) if _is_structure(value)]
+    containers = [container for k in merged for container in containers_in(results[k])]
+    sources: list[list[Any]] = [[] for _ in containers]
+    for side in origins:
+        position, owners = 0, dict[Origin, int]()
+        for k in merged:
+            count = sum(1 for _ in containers_in(results[k]))
+            for i, own in enumerate(side[k], position):  # none of a side where it has no value
+                for origin in own:
+                    if isinstance(origin, Container):
+                        sources[i].append(origin.value)
+                    if (other := owners.setdefault(origin, i)) != i:
+                        sources[i].append(containers[other])
+            position += count
+    for container, own_sources in zip(containers, sources, strict=True):
+        STATE.tracer.merged_containers.add(container, own_sources)
 
 
 def _note_merged(

@@ -184,6 +184,17 @@ def _builtin(function: Any) -> Any:
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
 
 
+def note_change(function: Any) -> None:
+    """Note that `function`, which is about to be called, may change a list or dict whose method it is, and
+    what earlier calls have changed."""
+    STATE.tracer.merged_containers.note_changes()
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, (list, dict)):
+        kind = list if isinstance(owner, list) else dict
+        if function.__name__ not in _PURE_METHODS[kind]:
+            STATE.tracer.merged_containers.write(owner)
+
+
 def _method_of_container(method: Any, kind: type) -> Any:
     """A method of a list, dict or tuple: `kind` is the type whose methods without effects it may be."""
     owner = method.__self__

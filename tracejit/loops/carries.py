@@ -7,8 +7,9 @@ one of several names: what a loop may not do is to give an array another name th
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from ..callback_results import quiet
 from ..control.carry import as_tensor
 from ..ir.graph import Value
 from ..ir.types import TensorType
+from ..pytree import containers_in
 from ..state import STATE
 from ..tape.views import IndexedStep, chain_of
 from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
-from .origins import Origin
+from .origins import Origin, containers_before
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
 from .variables import (
@@ -36,7 +38,11 @@ from .variables import (
     is_rank_0_array,
     is_returned,
     is_traced,
+    references_of_traces,
 )
+
+#: The result of `sys.getrefcount` for a container that one other has, and a list, and the call's argument.
+_REFERENCES: Final = 3
 
 
 class BecomesFloat(Exception):
@@ -136,10 +142,27 @@ class Carry:
         self.name, self.content, self.exclusive = name, content, exclusive
         #: The caller's tensor for each leaf that stays the variable's; None for a leaf that is handed on.
         self.held: list[Tensor | None] = []
+        #: The lists, dicts and objects with fields in it.
+        self.containers = list(containers_in(content.value)) if content.structure is not None else []
         #: Whether it has a value before the loop.
         self.is_defined = True
         #: Whether each leaf is an array of rank 0, and not a scalar.
         self.arrays = [is_rank_0_array(leaf) for leaf in content.leaves]
+
+    def origins_of_containers(self) -> list[frozenset[Origin]]:
+        """The containers that each of its own may be before the loop; none for one that no other name leads
+        to."""
+        if not self.is_defined:
+            return [frozenset()] * len(self.containers)
+        return [
+            containers_before(container, is_alone=self.exclusive and (not k or self._is_inside_alone(k)))
+            for k, container in enumerate(self.containers)
+        ]
+
+    def _is_inside_alone(self, k: int) -> bool:
+        """Whether only the container around it, and the list of all, refers to the container number `k`."""
+        references = _REFERENCES + references_of_traces(self.containers[k])
+        return sys.getrefcount(self.containers[k]) <= references
 
     def owns(self, leaf: Any) -> bool:
         """Whether nothing but the variable refers to `leaf`, its value before the loop."""

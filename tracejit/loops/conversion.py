@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.loading import load_module
 from ..base.process.collector import collector_paused
+from ..frontend.libraries.library import may_change_containers
 from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 if TYPE_CHECKING:
@@ -37,12 +38,18 @@ def _loops_itself(code: CodeType) -> bool:
 
 def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dict[FunctionType, Extent]:
     """The `functions` to rewrite for a trace, and the extent of each. They have loops, or code whose identity
-    is among `asking`. If comprehensions are the only loops, rewriting only counts their operations."""
+    is among `asking`; where there are loops, also those that may change containers, of which loops make
+    several. If comprehensions are the only loops, rewriting only counts their operations."""
     extents: dict[FunctionType, Extent] = {}
+    functions = list(functions)
+    is_any_loop = any(
+        _loops_itself(part) for function in functions for part in _with_inner(function.__code__)
+    )
     for function in functions:
         parts = list(_with_inner(function.__code__))
         if any(
-            id(part) in asking or (_loops(part) and part.co_name not in _COMPREHENSIONS) for part in parts
+            id(part) in asking or _loops_itself(part) or (is_any_loop and may_change_containers(part))
+            for part in parts
         ):
             extents[function] = "function"
         elif any(map(_loops, parts)):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array.elementwise.arithmetic import maximum, minimum, sign
+from ..array.elementwise.ufuncs import maximum, minimum, sign
 from ..array.ranges import arange
 from ..base.errors import DTypeError
 from ..base.records import record

@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from ..array.joining import stack
 from ..base.records import record
-from ..pytree import TreeDef, flatten, register_pytree_node
+from ..pytree import TreeDef, containers_in, flatten, register_pytree_node
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
+from .origins import ContainerOrigins, Origin, is_new
 from .reports import CURRENT, LoopError
 from .variables import Content, Variables, called, content_of, is_traced
 
@@ -44,7 +45,15 @@ class Block:
         for leaf, weak in zip(leaves, column.weak, strict=True):
             if weak and STATE.tracer is not None:
                 STATE.tracer.mark_weak(leaf._data)
-        return column.structure.unflatten(leaves)
+        item = column.structure.unflatten(leaves)
+        for container in containers_in(item):
+            STATE.tracer.merged_containers.add(container, ())
+        return item
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether items are lists or dicts, or have such in them: each must be the same at every reading."""
+        return any(_has_containers(column.structure.shape) for column in self.columns)
 
     def stacked(self) -> Tensor | None:
         """All items as one tensor, None where they are not tensors of one type."""
@@ -57,6 +66,13 @@ class Block:
             return None
         shape = (len(self), *leaves[0].shape[1:])
         return stack(leaves, axis=1).reshape(shape)
+
+
+def _has_containers(shape: Any) -> bool:
+    """Whether trees of the structure `shape` have containers that can be changed."""
+    if shape is None or shape[0] in ("none", "static"):
+        return False
+    return shape[0] not in ("tuple", "namedtuple") or any(map(_has_containers, shape[2]))
 
 
 def _of_items(name: str) -> Callable[..., Any]:
@@ -98,6 +114,8 @@ class StackedList(list[Any]):
             return self
         if changes:
             raise LoopError("it changes a list that was created outside of it")
+        if self._block.has_containers:
+            raise LoopError("it reads lists or dicts from a list that another loop made")
         return items
 
     def __len__(self) -> int:
@@ -106,7 +124,8 @@ class StackedList(list[Any]):
     def __getitem__(self, index: Any) -> Any:
         if self._block is not None and type(index) is int:
             position = index + len(self) if index < 0 else index
-            if super().__len__() <= position < len(self):
+            in_block = super().__len__() <= position < len(self)
+            if in_block and not self._block.has_containers:
                 return self._block.item(position - super().__len__())
         return list.__getitem__(self._filled(), index)
 
@@ -198,6 +217,19 @@ class Appends:
             self._contents[name], self._blocks[name] = contents, block
             leaves += [(name, leaf) for content, _ in contents for leaf in content.leaves]
         return leaves
+
+    def check_apart(self, carried: Iterable[frozenset[Origin]]) -> None:
+        """Raise LoopError where a list or dict that the step has appended has another name: the items of the
+        stack are new ones. `carried` are the origins of those that variables have where the step ends."""
+        origins, other_names = ContainerOrigins(), set[Origin]().union(*carried)
+        for name, contents in self._contents.items():
+            for content, _ in contents:
+                for container in containers_in(content.value):
+                    own = origins.of(container)
+                    if not is_new(own) or other_names & own:
+                        kind = list if isinstance(container, StackedList) else type(container)
+                        raise LoopError(f"it appends a {kind.__name__} to {name} that another name refers to")
+                    other_names |= own
 
     def finish(self, stacks: list[Tensor], steps: int) -> None:
         """Append the items of all `steps` to the lists; their leaves are `stacks`."""

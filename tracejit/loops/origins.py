@@ -1,25 +1,44 @@
-"""Origins of the arrays that a loop leaves behind: arrays from outside, or of one another.
+"""Origins of the arrays and containers that a loop leaves behind: those from outside, or of one another.
 
 A step may give a variable an array that is there already, or a part of one: ``best = x[i:]``. Steps hand on
-copies, so the result of such a variable is noted as a merged array (`tracing.merged_arrays`). Its origins
-follow from those of the arrays where a step ends, and of the arrays before the loop: what no steps leave.
+copies, so the result of such a variable is noted as a merged array (`tracing.merged_arrays`), and a list or
+dict as a merged container (`tracing.merged_containers`). Its origins follow from those where a step ends, and
+from those before the loop: what no steps leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ..ir.graph import Value
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
+from .reports import CURRENT
 from .variables import WrittenTensors, base_of, is_array, is_traced
+
+
+class Container:
+    """A list, dict or object with fields, by its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Container) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
 
 #: Memory that an array may be in: an integer for that of a carried leaf where the step begins, a Value for
 #: that of an array outside of the loop, ("written", k) for that of a tensor which the loop writes, and
-#: ("new", identity) for that of an array which the step makes.
-Origin: TypeAlias = "int | Value | tuple[str, int]"
+#: ("new", identity) for that of an array which the step makes. Likewise the container that one may be: an
+#: integer for one that is carried, a Container for one outside, and ("new", identity).
+Origin: TypeAlias = "int | Value | Container | tuple[str, int]"
 
 
 class StepOrigins:
@@ -64,6 +83,41 @@ class StepOrigins:
         if captured is not None:
             return captured
         return ("new", id(value)) if self._tracer.owns(value) else value
+
+
+class ContainerOrigins:
+    """Origins of containers where a step ends, or a side of a branch, in the running region."""
+
+    def __init__(self, carried: Sequence[Any] = ()) -> None:
+        """`carried` are the containers of variables where the step began."""
+        self._carried = {id(container): i for i, container in enumerate(carried)}
+        self._merged = STATE.tracer.merged_containers
+
+    def of(self, container: Any) -> frozenset[Origin]:
+        """The containers that `container` may be."""
+        if (position := self._carried.get(id(container))) is not None:
+            return frozenset([position])
+        sources = self._merged.sources_of(container)
+        if sources is not None:
+            new: Origin = "new", id(container)
+            return frozenset([new]).union(*map(self.of, sources))
+        if CURRENT.session.is_fresh(container):
+            return frozenset([("new", id(container))])
+        return frozenset([Container(container)])
+
+
+def is_new(origins: Iterable[Origin]) -> bool:
+    """Whether all `origins` are new ones."""
+    return all(isinstance(origin, tuple) and origin[0] == "new" for origin in origins)
+
+
+def containers_before(container: Any, *, is_alone: bool) -> frozenset[Origin]:
+    """The containers that `container`, of a variable before a loop, may be; none where it `is_alone`, since
+    no other name leads to it."""
+    merged = STATE.tracer.merged_containers
+    if is_alone and (not merged.holds(container) or merged.is_apart(container)):
+        return frozenset()
+    return frozenset(map(Container, (container, *(merged.sources_of(container) or ()))))
 
 
 def origins_before(leaf: Any) -> frozenset[Origin]:

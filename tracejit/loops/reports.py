@@ -71,9 +71,10 @@ class Session:
             fresh.add(id(value))
 
     def is_fresh(self, value: Any) -> bool:
-        """Whether a list or dict was made where the running code is, so that no other step has it. (Another
-        that took the place of one that is gone was made here as well.)"""
-        return id(value) in (self._fresh.get(STATE.tracer) or ())
+        """Whether a list or dict was made where the running code is, so that no other step has it. One that a
+        loop or branch has put together is not, though it may be where one was that is gone."""
+        tracer = STATE.tracer
+        return id(value) in (self._fresh.get(tracer) or ()) and not tracer.merged_containers.holds(value)
 
     def note(self, where: str, outcome: str, reason: str) -> None:
         """Note the outcome of the loop at `where`. Raises TraceError where it must be compiled and is not."""

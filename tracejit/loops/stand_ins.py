@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array import creation, joining
-from ..array.elementwise import arithmetic, floats
+from ..array.elementwise import floats, ufuncs
 from ..array.operands import given_as_scalar
 from ..base.loading import load_module
 from ..dispatch.dispatch import apply
@@ -102,7 +102,7 @@ def _numpy_scalar(scalar: type[np.generic]) -> Any:
             return scalar(*arguments)
         value = arguments[0]
         if value.dtype.kind == "f" and dtype.kind in "iu":
-            value = arithmetic.trunc(value)
+            value = ufuncs.trunc(value)
         if value.dtype is not dtype:
             return apply(OPS["cast"], (value,), {"dtype": dtype})
         return apply(OPS["copy"], (value,), {})  # of a Python number, one that is none

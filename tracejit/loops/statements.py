@@ -18,7 +18,7 @@ from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from . import iterations
 from .branches import chosen, conditional
-from .calls import Subarray, checked_callee, checked_target, is_integer
+from .calls import Subarray, checked_callee, checked_target, is_integer, note_change
 from .lists import StackedList
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
@@ -183,6 +183,7 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is None or STATE.tracer is None:
             return function
+        note_change(function)
         return checked_callee(function) if session.attempts else everywhere(function)
 
     def creation(self, function: Any) -> Any:
@@ -224,7 +225,10 @@ class Runtime(Comprehensions):
     def target(self, value: Any) -> Any:
         """`value`, whose items are about to be written."""
         session = CURRENT.session
-        return checked_target(value) if session is not None and session.attempts else value
+        if session is None or STATE.tracer is None:
+            return value
+        STATE.tracer.merged_containers.write(value)
+        return checked_target(value) if session.attempts else value
 
     def fresh(self, value: Any) -> Any:
         """`value`, a list or dict that was made here, and that code here may change."""
@@ -263,9 +267,7 @@ class Runtime(Comprehensions):
 
     def augmented(self, name: str, value: Any, operand: Any) -> Any:
         """The new value of a variable after an augmented assignment with the operator `name`."""
-        session = CURRENT.session
-        if session is not None and session.attempts:
-            value = checked_target(value)
+        value = self.target(value)
         return getattr(operator, f"i{name.rstrip('_')}")(value, operand)
 
     def attribute_target(self, value: Any) -> Any:
@@ -273,7 +275,7 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is not None and session.attempts:
             raise LoopError(f"it sets an attribute of a {type(value).__name__}")
-        return value
+        return self.target(value)
 
 
 class _Numbers(tuple[Any, ...]):

@@ -11,7 +11,7 @@ import numpy as np
 from ..array.indexing.writing import refresh_views, replace, writes_memory
 from ..base.records import record
 from ..ir.graph import Value
-from ..pytree import TreeDef, flatten
+from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
 from ..tape.views import chain_of, views_of
 from ..tensors.tensor import Tensor, wrap
@@ -60,7 +60,10 @@ class Variables:
         """Whether `name` is all that refers to its value."""
         cell = self._cells.get(name)
         try:
-            return cell is not None and sys.getrefcount(cell.cell_contents) <= _REFERENCES
+            if cell is None:
+                return False
+            references = _REFERENCES + references_of_traces(cell.cell_contents)
+            return sys.getrefcount(cell.cell_contents) <= references
         except ValueError:
             return True
 
@@ -72,6 +75,15 @@ class Variables:
         """Give the names their values."""
         for name, value in values.items():
             self.set(name, value)
+
+
+def references_of_traces(value: Any) -> int:
+    """The number of references to `value` that running traces have, since they have put it together."""
+    count, tracer = 0, STATE.tracer
+    while tracer is not None:
+        count += tracer.merged_containers.holds(value)
+        tracer = tracer.parent
+    return count
 
 
 def is_returned(name: str) -> bool:
@@ -166,7 +178,10 @@ class WrittenTensors:
                 self.snapshots[leaf._data] = next(k for k, other in enumerate(self.bases) if other is base)
             else:
                 leaves.append(leaf)
-        return content.structure.unflatten(leaves)
+        copy = content.structure.unflatten(leaves)
+        for container, source in zip(containers_in(copy), containers_in(value), strict=True):
+            STATE.tracer.merged_containers.add(container, (source,))
+        return copy
 
     def check(self) -> None:
         """Raise where the tensors may not be written here."""

@@ -9,32 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..array.elementwise.transcendental import tanh
 from ..array.operands import as_tensor, cast, floating, reshaped, run
 from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import BOOL, as_dtype, is_real_floating
 from ..ir.types import normalize_axis, remove_axes
 from ..tensors.tensor import Tensor
-
-__all__ = [
-    "celu",
-    "elu",
-    "gelu",
-    "hardtanh",
-    "leaky_relu",
-    "log_sigmoid",
-    "log_softmax",
-    "logsigmoid",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-    "swish",
-    "tanh",
-]
 
 # Klambauer et al., Self-Normalizing Neural Networks (2017), equation 14.
 _SELU_ALPHA = 1.6732632423543772848170429916717

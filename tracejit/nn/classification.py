@@ -16,8 +16,6 @@ from .activations import less_maximum, log_softmax
 from .layers import bounded
 from .losses import check_reduction, reduced
 
-__all__ = ["cross_entropy", "nll_loss"]
-
 
 def nll_loss(
     log_probs: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"

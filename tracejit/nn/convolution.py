@@ -53,8 +53,6 @@ def tap(x: Tensor, start: tuple[int, int], size: tuple[int, int], step: tuple[in
     return run("slice", x, start=(0,) * lead + begin, size=x.shape[:lead] + size, step=(1,) * lead + step)
 
 
-__all__ = ["conv1d", "conv2d"]
-
 Pair = tuple[int, int]
 
 

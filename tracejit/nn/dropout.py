@@ -10,8 +10,6 @@ from ..ir.dtypes import is_real_floating
 from ..random import bernoulli, next_key
 from ..tensors.tensor import Tensor
 
-__all__ = ["dropout"]
-
 
 def dropout(x: Any, p: float = 0.5, training: bool = True, *, key: Any = None) -> Tensor:
     """`x` with each element zeroed with probability `p`, and the others divided by 1 - p; so the mean stays.

@@ -13,8 +13,6 @@ from ..base.errors import ConcretizationError, DTypeError, OutOfBoundsError, Sha
 from ..ir.dtypes import INT64
 from ..tensors.tensor import Tensor
 
-__all__ = ["embedding", "linear", "one_hot"]
-
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """``x @ weight.T + bias`` over the last axis of `x`.

@@ -10,15 +10,6 @@ from ..ir.types import broadcastable
 from ..tensors.tensor import Tensor
 from .activations import log_sigmoid
 
-__all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "huber_loss",
-    "kl_div",
-    "l1_loss",
-    "mse_loss",
-]
-
 _REDUCTIONS = ("mean", "sum", "none")
 
 

@@ -12,8 +12,6 @@ from ..base.errors import ShapeError
 from ..ir.types import as_shape, normalize_axes, remove_axes
 from ..tensors.tensor import Tensor
 
-__all__ = ["layer_norm", "normalize"]
-
 
 def layer_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5

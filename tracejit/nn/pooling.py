@@ -14,8 +14,6 @@ from ..ir.dtypes import BOOL
 from ..tensors.tensor import Tensor
 from .convolution import batched, numbers, tap
 
-__all__ = ["avg_pool2d", "max_pool2d"]
-
 Pair = tuple[int, int]
 
 

@@ -8,44 +8,6 @@ compute by the formulas of `rules`.
 
 from __future__ import annotations
 
-from ..arguments.errors import check_public as _check_public
-from .clipping import clip_by_global_norm, clip_grad_norm_, clip_grad_value_, global_norm
-from .schedules import (
-    Schedule,
-    constant,
-    cosine_decay,
-    exponential_decay,
-    join,
-    linear,
-    multistep,
-    step_decay,
-    warmup_cosine,
-)
-from .stateful import SGD, Adam, AdamW, ParameterOptimizer
-from .transforms import Optimizer, adam, adamw, sgd
+from ..surface.namespaces import OPTIM as _OPTIM
 
-__all__ = [
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Optimizer",
-    "ParameterOptimizer",
-    "Schedule",
-    "adam",
-    "adamw",
-    "clip_by_global_norm",
-    "clip_grad_norm_",
-    "clip_grad_value_",
-    "constant",
-    "cosine_decay",
-    "exponential_decay",
-    "global_norm",
-    "join",
-    "linear",
-    "multistep",
-    "sgd",
-    "step_decay",
-    "warmup_cosine",
-]
-
-_check_public(globals(), __all__, "optim.")
+_OPTIM.attach(globals())

@@ -5,11 +5,6 @@ See docs/profiling.md.
 
 from __future__ import annotations
 
-from ..arguments.errors import check_public as _check_public
-from .memory import MemoryInfo, memory
-from .profiles import Profile, profile
-from .records import FunctionProfile, KernelRecord, NestProfile
+from ..surface.namespaces import PROFILING as _PROFILING
 
-__all__ = ["FunctionProfile", "KernelRecord", "MemoryInfo", "NestProfile", "Profile", "memory", "profile"]
-
-_check_public(globals(), ["memory", "profile"])
+_PROFILING.attach(globals())

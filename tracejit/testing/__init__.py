@@ -1,9 +1,7 @@
 """``tj.testing``: checks for ops and functions that users add. Loaded at its first use."""
 
-from ..arguments.errors import check_public as _check_public
-from .checks import Sample
-from .ops import CheckFailure, check_op
+from __future__ import annotations
 
-__all__ = ["CheckFailure", "Sample", "check_op"]
+from ..surface.namespaces import TESTING as _TESTING
 
-_check_public(globals(), __all__, "testing.")
+_TESTING.attach(globals())

@@ -18,15 +18,35 @@ from ..tensors.tensor import Tensor
 WRITTEN: Final = "an array that is one of several, by a traced condition, is written in place"
 OUTDATED: Final = "an array is written in place that has another name, by a traced condition"
 
+TOLD_APART: Final = (
+    "objects are compared by identity, and a loop or a traced condition gives one several names"
+)
+
 
 class MergedArrayError(TraceError):
     """An array that is one of several is written in place, or one is written and another one is read."""
 
 
-class MergedArrays:
+class Merges:
+    """Objects that loops and branches of one trace have merged; `around` has those of the trace around it."""
+
+    def __init__(self, around: Merges | None) -> None:
+        self._around = around
+        #: Whether anything in this trace, or in one inside it, may have several names.
+        self.is_any = False
+
+    def note_several_names(self) -> None:
+        """Note that something may have several names in Python, and is several objects here."""
+        merges: Merges | None = self
+        while merges is not None:
+            merges.is_any, merges = True, merges._around
+
+
+class MergedArrays(Merges):
     """The merged arrays of one trace."""
 
-    def __init__(self) -> None:
+    def __init__(self, around: MergedArrays | None) -> None:
+        super().__init__(around)
         self._sources: dict[Value, frozenset[Value]] = {}
         self._results: dict[Value, list[weakref.ref[Tensor]]] = {}
         #: The number of steps of the loop of each result that is another array only if there were none.
@@ -37,6 +57,8 @@ class MergedArrays:
         are `steps`, only where their number is 0."""
         every = set(sources)
         every.update(*[self._sources.get(source, ()) for source in every])
+        if every:
+            self.note_several_names()
         self._sources[result._data] = frozenset(every)
         for source in every:
             self._results.setdefault(source, []).append(weakref.ref(result))

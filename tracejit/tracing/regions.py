@@ -188,6 +188,7 @@ def trace_region(
             for type, name, number in zip(types, names, numbers, strict=True)
         ]
         results = [as_value(tracer, result) for result in fn(*arguments)]
+        tracer.check_merged()
     for value, symbol in [*zip(outer, tracer.params, strict=True), *tracer.captured.items()]:
         if value is not None and symbol in tracer.narrowed:
             low, high = tracer.narrowed[symbol]

@@ -45,6 +45,7 @@ from ..tensors.tensor import Array, Tensor, as_array, wrap
 from .branches import Branches
 from .integers import Integers
 from .merged_arrays import OUTDATED, WRITTEN, MergedArrayError, MergedArrays
+from .merged_containers import MergedContainers
 
 if TYPE_CHECKING:
     from ..frontend.usage import Numbers
@@ -104,7 +105,10 @@ class Tracer(Builder):
         self.inspected: dict[int, Any] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
-        self.merged_arrays = MergedArrays()
+        self.merged_arrays: MergedArrays = MergedArrays(None if parent is None else parent.merged_arrays)
+        self.merged_containers: MergedContainers = MergedContainers(
+            None if parent is None else parent.merged_containers
+        )
         #: The values of merged arrays that may not be read any more: if they may where a loop had steps, with
         #: the number of its steps.
         self._outdated: dict[Value, Tensor | None] = {}
@@ -277,6 +281,20 @@ class Tracer(Builder):
             if same is steps:
                 del self._outdated[other]
                 self._owned.add(other)
+
+    def check_merged(self) -> None:
+        """Raise MergedArrayError where what was traced is not what Python does: where the function has
+        written a merged array, also if it has handled that error, or changed a container with several
+        names."""
+        if self.merged_error is not None:
+            raise self.merged_error
+        self.merged_containers.check(self._has_steps)
+
+    @property
+    def has_several_names(self) -> bool:
+        """Whether an object that has several names in Python, by a loop or a traced condition, is several
+        objects here."""
+        return self.merged_arrays.is_any or self.merged_containers.is_any
 
     def _merged_error(self, message: str) -> MergedArrayError:
         error = MergedArrayError(message)

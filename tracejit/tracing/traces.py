@@ -36,6 +36,8 @@ class Traced:
     contents: dict[int, Array] = field(default_factory=dict)
     #: Captured arrays of NumPy's that were written through tensors.
     written: list[Array] = field(default_factory=list)
+    #: Whether something has several names in Python, by a loop or a traced condition, and is several objects.
+    has_several_names: bool = False
     #: Results of callbacks that ran while the values of decisions were computed.
     callback_results: KeptResults | None = None
     #: The report on each loop in the functions that ran.
@@ -59,8 +61,7 @@ def trace_flat(
         with tracing(tracer):
             arguments = [tracer.argument(type, name, weak=weak) for type, weak, name in types]
             leaves, rest = fn(*arguments)
-            if tracer.merged_error is not None:
-                raise tracer.merged_error
+            tracer.check_merged()
             results = [as_value(tracer, leaf) for leaf in leaves]
     except BaseException as error:  # a signal's handler may have raised on the way into `__exit__`
         STATE.tracer = outer
@@ -78,5 +79,14 @@ def trace_flat(
     inspected = list(tracer.inspected.values())
     kept = branches.callback_results if decisions and branches is not None else None
     return Traced(
-        function, holders, ranges, rest, decisions, inspected, tracer.contents, tracer.written, kept
+        function,
+        holders,
+        ranges,
+        rest,
+        decisions,
+        inspected,
+        tracer.contents,
+        tracer.written,
+        tracer.has_several_names,
+        kept,
     )

@@ -1,7 +1,7 @@
 """Cholesky factors of large matrices, by blocks of columns.
 
-The product of all columns before it is taken from each block; its square is factored by LAPACK, and the rows
-below are solved for in tiles of registers (`triangular`), some rows a task. (Golub and Van Loan, Matrix
+The product of all columns before it is taken from each block; its square is factored in registers, and the
+rows below are solved for in tiles of registers, some rows a task. (Golub and Van Loan, Matrix
 Computations, 4th edition, 4.2.)
 """
 
@@ -14,9 +14,10 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...lowering.parallel_for import run_tasks
+from ..linalg.algorithms import cholesky, solve_triangular
+from ..linalg.memory_matrix import WHOLE_STRIPS
 from .blocks import FactorizationByProducts, columns_for
 from .calls import Caller
-from .triangular import WHOLE_STRIPS, TriangularSystem
 
 #: Columns of a block, by the rows from which it pays. On a Xeon of 2.5 GHz, us by OpenBLAS and in blocks
 #: of 32 columns and 96: 40 rows 15 and 8; 100 rows 74 and 35; 200 rows 335 and 138; 500 rows 1,930,
@@ -46,7 +47,6 @@ class BlockedCholesky(FactorizationByProducts):
         source, result = self.matrix(w, 0, index), self.matrix(w, 1, index)
         w.copy(result, source, size * size * self.bytes)
         w.clear(self.place(w, self.room), self.rows_of_room() * self.block * self.bytes)  # for whole strips
-        rows, upper, width_place = caller.number(size), caller.text("U"), w.slot(caller.integer, 1)
 
         def block(number: Reg, seen: list[Reg]) -> Sequence[Reg]:
             first = w.mul(number, self.block)
@@ -61,9 +61,10 @@ class BlockedCholesky(FactorizationByProducts):
                 self.multiply(w, w.sub(number, 1), left, room, square)
 
             w.when(w.gt(number, 0), product)
-            self.store_integer(w, caller, width, width_place)
-            caller.call("potrf", [upper, width_place, square, rows, caller.info], 1)
-            failed = caller.failed()
+            room = self.place(w, self.room)
+            self.transpose(w, (width, width), (square, size), (room, self.block))
+            failed = cholesky(self.part(w, room, width, width, self.block))
+            self.transpose(w, (width, width), (room, self.block), (square, size))
             self.tell(w, first, result)
             below = w.sub(constant(size + WHOLE_STRIPS - 1, "i64"), last)
             run_tasks(w, f"{self.name}_part", w.integer("udiv", below, WHOLE_STRIPS))
@@ -90,6 +91,7 @@ class BlockedCholesky(FactorizationByProducts):
 
     def task(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         square, width = self.element(w, matrix, first, first), constant(self.block, "i64")
+        factor = self.part(w, square, self.block, self.block, self.size)
 
         def some_rows(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             begin = w.add(w.add(first, self.block), w.mul(number, WHOLE_STRIPS))
@@ -98,11 +100,8 @@ class BlockedCholesky(FactorizationByProducts):
             room = w.offset(self.place(w, self.room), self.dtype, w.mul(number, WHOLE_STRIPS * self.block))
             # lanes are the rows' elements of a column
             self.transpose(w, (height, width), (here, self.size), (room, WHOLE_STRIPS))
-            system = TriangularSystem(
-                w, self.dtype, self.lanes, square, room, self.block, (self.size, WHOLE_STRIPS),
-                lower=True, transposed=False, unit=False,
-            )  # fmt: skip
-            system.strips(0, WHOLE_STRIPS)
+            x = self.part(w, room, self.block, WHOLE_STRIPS, WHOLE_STRIPS)
+            solve_triangular(factor, x, lower=True, transposed=False, unit=False)
             self.transpose(w, (width, height), (room, WHOLE_STRIPS), (here, self.size))
             return ()
 

@@ -1,8 +1,8 @@
 """LU factors with partial pivoting of large matrices, by blocks of columns.
 
-LAPACK factors the rows of a block that are not finished, by columns; then tasks exchange the rows of some
-other columns each, and solve for the block's rows of U in those to the right. The product of both is taken
-from the rest. (Golub and Van Loan, Matrix Computations, 4th edition, 3.4.)
+LAPACK or `lu` factors the rows of a block that are not finished; then tasks exchange the rows of some other
+columns each, and solve for the block's rows of U in those to the right. The product of both is taken from the
+rest. (Golub and Van Loan, Matrix Computations, 4th edition, 3.4.)
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Final
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...lowering.parallel_for import run_tasks
+from ..linalg.algorithms import lu, solve_triangular
+from ..linalg.matrices import Index
+from ..linalg.memory_matrix import SingleMatrix
 from .blocks import FactorizationByProducts, columns_for
 from .calls import Caller
 from .movement import note_pivots, number_rows
-from .triangular import TriangularSystem
 
 #: Columns of a block, by the number of rows from which it pays. Determinants on a Xeon of 2.5 GHz, us by
 #: OpenBLAS alone and in blocks of 16, 32 and 64 columns: 40 rows 26, 13, 16 and none; 64 rows 51, 25, 32 and
@@ -50,18 +52,31 @@ class BlockedLU(FactorizationByProducts):
 
         number_rows(w, order, size)
 
+        def move_pivot(numbers: SingleMatrix, row: Index, by: Reg) -> None:
+            numbers[row, 0] = w.add(numbers[row, 0], by)
+
         def block(number: Reg, _: list[Reg]) -> Sequence[Reg]:
             first = w.mul(number, self.block)
             height = w.sub(constant(size, "i64"), first)
             width = w.min(height, self.block)
             square, room = self.element(w, result, first, first), self.place(w, self.room)
-            integers = self.place(w, self.integers)
-            self.transpose(w, (height, width), (square, size), (room, height))
-            for value, place in ((height, height_place), (width, width_place)):
-                self.store_integer(w, caller, value, place)
-            caller.call("getrf", [height_place, width_place, room, height_place, integers, caller.info], 0)
-            self.transpose(w, (width, height), (room, height), (square, size))
-            note_pivots(w, (integers, caller.integer), first, width, pivots, order)
+            if caller.has("getrf"):
+                integers = self.place(w, self.integers)
+                self.transpose(w, (height, width), (square, size), (room, height))
+                for value, place in ((height, height_place), (width, width_place)):
+                    self.store_integer(w, caller, value, place)
+                caller.call(
+                    "getrf", [height_place, width_place, room, height_place, integers, caller.info], 0
+                )
+                self.transpose(w, (width, height), (room, height), (square, size))
+                note_pivots(w, (integers, caller.integer), first, width, pivots, order)
+            else:
+                columns = [
+                    SingleMatrix(w, w.offset(start, "i64", first), height, 1, 1, "i64", 1)
+                    for start in (pivots, order)
+                ]
+                lu(self.part(w, square, height, width, size), *columns)
+                columns[0].each(0, width, lambda row: move_pivot(columns[0], row, first))
             self.tell(w, first, result)
             w.store_pointer(pivots, w.offset(self.place(w, 0), "i64", 2))
             run_tasks(w, f"{self.name}_part", -(-size // _TASK_COLUMNS))
@@ -84,11 +99,7 @@ class BlockedLU(FactorizationByProducts):
         size = self.size
         pivots = w.load_pointer(w.offset(self.place(w, 0), "i64", 2))
         last = w.min(w.add(first, self.block), size)
-        system = TriangularSystem(
-            w, self.dtype, self.lanes, self.element(w, matrix, first, first),
-            self.element(w, matrix, first, 0), self.block, (size, size),
-            lower=True, transposed=False, unit=True,
-        )  # fmt: skip
+        square = self.part(w, self.element(w, matrix, first, first), self.block, self.block, size)
 
         def exchange(column: Reg, count: Reg) -> None:
             def step(row: Reg, _: list[Reg]) -> Sequence[Reg]:
@@ -114,8 +125,10 @@ class BlockedLU(FactorizationByProducts):
             w.when(w.lt(begin, before), lambda: exchange(begin, w.sub(before, begin)))
 
             def right() -> None:
-                exchange(after, w.sub(end, after))
-                system.solve(after, end)
+                count = w.sub(end, after)
+                exchange(after, count)
+                x = self.part(w, self.element(w, matrix, first, after), self.block, count, size)
+                solve_triangular(square, x, lower=True, transposed=False, unit=True)
 
             w.when(w.lt(after, end), right)
             return ()

@@ -20,10 +20,10 @@ from ...llvm.loops import Bound, FunctionWriter
 from ...lowering.lowering import LoweringContext
 from ...lowering.parallel_for import part_of, run_tasks
 from ...maths.support import muladd
+from ..linalg.algorithms import solve_triangular
 from .blocks import STATE_BYTES, BlockedFactorization, columns_for
 from .calls import Caller
 from .problem import aligned
-from .triangular import TriangularSystem
 
 #: Rows and vectors of a tile, by whether there are 32 vector registers.
 _TILES: Final = {True: (6, 4), False: (4, 2)}
@@ -230,12 +230,9 @@ class BlockedQR(BlockedFactorization):
             return ()
 
         w.loop(0, self.block, 1, row)
-        system = TriangularSystem(
-            w, self.dtype, self.lanes, inverse, turned, self.block, (self.block, self.block),
-            lower=True, transposed=False, unit=False,
-        )  # fmt: skip
         size = constant(self.block, "i64")
-        system.strips(0, self.block, vectors=1)
+        a, x = (self.part(w, place, self.block, self.block, self.block) for place in (inverse, turned))
+        solve_triangular(a, x, lower=True, transposed=False, unit=False)
         self.transpose(w, (size, size), (turned, self.block), (self.place(w, self.triangle_at), self.block))
 
     def _turned_triangle(self, w: FunctionWriter, number: Reg) -> str:

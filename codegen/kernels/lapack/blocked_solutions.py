@@ -17,12 +17,13 @@ from ...llvm.loops import FunctionWriter
 from ...lowering.lowering import LoweringContext
 from ...lowering.parallel_for import run_tasks
 from ..gemm.tiles import blocking, tile_for
+from ..linalg.algorithms import solve_triangular
+from ..linalg.memory_matrix import WHOLE_STRIPS
 from .blocks import STATE_BYTES, ByProducts
 from .calls import Caller
 from .elements import Elements
 from .movement import order_rows
 from .problem import aligned
-from .triangular import WHOLE_STRIPS, TriangularSystem
 
 #: Rows of a block: products read and write the rest once for each.
 _BLOCK: Final = 128
@@ -164,11 +165,9 @@ class BlockedSolution(ByProducts):
 
         def solve(begin: Reg, which: int, size: int) -> None:
             lower, unit = self.passes[which]
-            system = TriangularSystem(
-                w, self.dtype, self.lanes, corner, room, size, (self.size, self.room_pitch),
-                lower=lower, transposed=self.turned, unit=unit,
-            )  # fmt: skip
-            system.strips(begin, w.add(begin, WHOLE_STRIPS))
+            a = self.part(w, corner, size, size, self.size)
+            x = self.part(w, w.offset(room, self.dtype, begin), size, WHOLE_STRIPS, self.room_pitch)
+            solve_triangular(a, x, lower=lower, transposed=self.turned, unit=unit)
 
         def of_size(begin: Reg, which: int) -> None:
             if not self.rest:

@@ -23,6 +23,8 @@ from ...lowering.lowering import LoweringContext
 from ...lowering.parallel_for import context_of, task_function
 from ..gemm.library import FIELDS, declaration, descriptor
 from ..gemm.tiles import Blocking, blocking, tile_for
+from ..linalg.matrices import Index
+from ..linalg.memory_matrix import SingleMatrix
 from .calls import Caller, one_thread
 from .movement import transpose
 from .problem import aligned
@@ -125,6 +127,10 @@ class BlockedFactorization(abc.ABC):
     def matrix(self, w: FunctionWriter, buffer: int, index: Reg) -> str:
         """The pointer to matrix `index` of a buffer."""
         return w.offset(f"%b{buffer}", self.dtype, w.mul(index, math.prod(self.values[buffer].shape[-2:])))
+
+    def part(self, w: FunctionWriter, start: str, rows: Index, columns: Index, pitch: int) -> SingleMatrix:
+        """The matrix of some rows and columns from the element at `start` on."""
+        return SingleMatrix(w, start, rows, columns, pitch, self.dtype, self.lanes)
 
     def tell(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Tell tasks where they work."""

@@ -31,7 +31,7 @@ class Caller:
     """
 
     def __init__(self, w: FunctionWriter, library: LapackLibrary, dtype: str, parts: int) -> None:
-        self.w, self.dtype, self.parts = w, dtype, parts
+        self.w, self.library, self.dtype, self.parts = w, library, dtype, parts
         self.bits = library.integer_bits
         self.integer = f"i{self.bits}"
         self.info = w.slot(self.integer, 1)
@@ -65,6 +65,10 @@ class Caller:
         kinds = ["ptr"] * len(arguments) + ["i64"] * texts
         self.w.declare(symbol, f"void @{symbol}({', '.join(kinds)})")
         self.w.run(symbol, *map(pointer, arguments), *[constant(1, "i64")] * texts)
+
+    def has(self, name: str) -> bool:
+        """Whether the library has the function ``name`` for the dtype."""
+        return bool(self.library.find(routine(name, self.dtype, self.parts)))
 
     def failed(self) -> Reg:
         """Whether the last call's `info` says that there is no result."""

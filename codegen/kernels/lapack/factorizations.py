@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
-from .movement import note_pivots, number_rows, order_rows
+from ..linalg import algorithms
+from ..linalg.memory_matrix import SingleMatrix
+from .movement import copy_below, note_pivots, number_rows, order_rows
 from .problem import BLOCK, Problem, Sizes, aligned, size_of, zero_among
-from .triangular import fits_tiles, solve_in_tiles
+from .triangular import fits_tiles, solve_in_tiles, solve_vector
 
 # -- Cholesky -------------------------------------------------------------------------------------
 
@@ -20,8 +22,14 @@ from .triangular import fits_tiles, solve_in_tiles
 def cholesky(p: Problem) -> Reg | None:
     """Cholesky factor: the lower triangle by rows is LAPACK's upper one by columns."""
     w, (size, _), result = p.w, size_of(p.instruction), p.results[0]
-    w.copy(result, p.operands[0], size * size * p.bytes)
-    p.call("potrf", ["'U", size, result, size])
+    if p.caller.has("potrf"):
+        w.copy(result, p.operands[0], size * size * p.bytes)
+        p.call("potrf", ["'U", size, result, size])
+        failed = p.caller.failed()
+    else:
+        p.transpose((size, size), p.operands[0], result)
+        failed = algorithms.cholesky(p.matrix(result, size, size))
+        copy_below(w, p.matrix(result, size, size))
 
     def clear_above(row: Reg, _: list[Reg]) -> Sequence[Reg]:
         first = p.at(result, w.add(w.mul(row, size + 1), 1))
@@ -29,7 +37,6 @@ def cholesky(p: Problem) -> Reg | None:
         return ()
 
     w.loop(0, size - 1, 1, clear_above)
-    failed = p.caller.failed()
     if p.instruction.attrs["on_error"] == "raise":
         return failed
 
@@ -52,14 +59,16 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
     attrs = p.instruction.attrs
     turned, conjugated = attrs["transpose"], attrs["conjugate"] and p.parts == 2
     size = p.instruction.operands[0].shape[-1]
-    if fits_tiles(p, size, columns):
-        solve_in_tiles(p, factor, right, size, columns, lower=lower, transposed=turned, unit=unit)
-        return
+    in_tiles, in_lines = fits_tiles(p, size, columns), columns == 1 and not p.caller.has("trsv")
     uplo, diagonal = "'U" if lower else "'L", "'U" if unit else "'N"
-    around = conjugated and turned == (columns == 1)
+    around = conjugated and (in_tiles or in_lines or turned == (columns == 1))
     if around:
         p.conjugate(right, size * columns)
-    if columns == 1:
+    if in_tiles:
+        solve_in_tiles(p, factor, right, size, columns, lower=lower, transposed=turned, unit=unit)
+    elif in_lines:
+        solve_vector(p, factor, right, size, lower=lower, transposed=turned, unit=unit)
+    elif columns == 1:
         operation = "'N" if turned else "'C" if conjugated else "'T"
         p.call("trsv", [uplo, operation, diagonal, size, factor, size, right, 1], info=False)
     else:
@@ -92,6 +101,12 @@ def lu(p: Problem) -> Reg | None:
     w, (rows, columns) = p.w, size_of(p.instruction)
     least = min(rows, columns)
     factors, pivots, permutation = p.results
+    if not p.caller.has("getrf"):
+        w.copy(factors, p.operands[0], rows * columns * p.bytes)
+        number_rows(w, permutation, rows)
+        places = [SingleMatrix(w, place, rows, 1, 1, "i64", 1) for place in (pivots, permutation)]
+        algorithms.lu(p.matrix(factors, rows, columns), *places)
+        return None
     by_columns = p.workspace
     own = p.place(aligned(rows * columns * p.bytes))
     p.transpose((rows, columns), p.operands[0], by_columns)

@@ -8,6 +8,7 @@ from typing import Final
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import turned
+from ..linalg.memory_matrix import MemoryMatrix
 
 #: Rows and columns of the blocks in which complex matrices are transposed, for the caches' sake.
 _COMPLEX_BLOCK: Final = 4
@@ -80,6 +81,20 @@ def transpose(
     w.loop(0, whole_rows, side, squares)
     elements((0, whole_columns), (whole_rows, columns))
     elements((whole_rows, 0), (rows, columns))
+
+
+def copy_below(w: FunctionWriter, a: MemoryMatrix) -> None:
+    """Copy the elements above the diagonal of a square matrix to the places below it."""
+
+    def row(i: Reg, _: list[Reg]) -> Sequence[Reg]:
+        def element(j: Reg, _: list[Reg]) -> Sequence[Reg]:
+            a[i, j] = a[j, i]
+            return ()
+
+        w.loop(0, i, 1, element)
+        return ()
+
+    w.loop(0, a.rows, 1, row)
 
 
 def number_rows(w: FunctionWriter, order: str, count: int) -> None:

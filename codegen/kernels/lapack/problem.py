@@ -12,6 +12,7 @@ from ....ir.graph import Instruction, Value
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number
+from ..linalg.memory_matrix import SingleMatrix
 from .calls import Caller
 from .elements import Elements
 from .movement import transpose
@@ -65,6 +66,10 @@ class Problem:
     def load(self, pointer: str, element: Number) -> Reg:
         """An element; the parts of a complex one are lanes."""
         return self.w.load(self.at(pointer, element), self.dtype, self.parts)
+
+    def matrix(self, pointer: str, rows: int, columns: int) -> SingleMatrix:
+        """A matrix by rows at `pointer`."""
+        return SingleMatrix(self.w, pointer, rows, columns, columns, self.dtype, self.lanes, self.parts)
 
     def transpose(self, size: tuple[int, int], source: str, result: str) -> None:
         """Write a matrix of `size` (rows, columns) at `source` transposed to `result`."""

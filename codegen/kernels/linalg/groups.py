@@ -19,8 +19,8 @@ from ...lowering.kernel import Kernel, signature
 from ...lowering.parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from ...maths import MathsWriter
 from ..indexing.index_blocks import STATUS_BYTES, note, status_of
-from .matrices import Matrix, RegisterMatrix
-from .scratch_matrix import ScratchMatrix, Storage
+from .matrices import RegisterMatrix
+from .memory_matrix import LaneMatrix, ScratchMatrix, Storage
 from .transfers import load_group, registers_of_group, store_group, store_registers
 
 
@@ -53,7 +53,7 @@ _ATTRIBUTES: Final = 'nounwind "stackrealign"'
 
 #: Function from the matrices of the operands to those of the results, and to the lanes in which it failed: a
 #: mask for each of the errors.
-Compute: TypeAlias = Callable[[Storage, list[Matrix]], tuple[Sequence[Matrix], Sequence[Reg]]]
+Compute: TypeAlias = Callable[[Storage, list[LaneMatrix]], tuple[Sequence[LaneMatrix], Sequence[Reg]]]
 
 
 @record(eq=False)
@@ -207,7 +207,7 @@ class GroupWriter:
             errors = w.or_(errors, w.shl(w.cast(w.ne(bits, 0), "i32"), i))
         return errors
 
-    def _load(self, pointer: str, part: BatchPart) -> Matrix:
+    def _load(self, pointer: str, part: BatchPart) -> LaneMatrix:
         w = self.w
         if part.shared:
             loads = [w.load(w.offset(pointer, part.dtype, i), part.dtype) for i in range(part.size)]
@@ -219,9 +219,8 @@ class GroupWriter:
         load_group(w, pointer, matrix)
         return matrix
 
-    def _store(self, matrix: Matrix, pointer: str) -> None:
+    def _store(self, matrix: LaneMatrix, pointer: str) -> None:
         if isinstance(matrix, RegisterMatrix):
             store_registers(self.w, matrix, pointer)
         else:
-            assert isinstance(matrix, ScratchMatrix)
             store_group(self.w, matrix, pointer)

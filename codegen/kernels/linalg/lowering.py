@@ -24,20 +24,20 @@ from ...lowering.lowering import Lowering, LoweringContext
 from ...lowering.small_matrices import cycles, fits_registers, is_small, sizes
 from ...maths import MathsWriter
 from ..lapack.lowering import lapack_kernel, lapack_workspace
-from . import algorithms
+from . import adjugates, algorithms
 from .groups import BatchPart, GroupKernel
-from .matrices import Index, Matrix, RegisterMatrix
-from .scratch_matrix import Storage
+from .matrices import Index, RegisterMatrix, moved
+from .memory_matrix import LaneMatrix, Storage
 
 #: The matrices of the results, and in which lanes the op failed, if it can: at most one mask.
-Outcome: TypeAlias = tuple[Sequence[Matrix], list[Reg]]
+Outcome: TypeAlias = tuple[Sequence[LaneMatrix], list[Reg]]
 
 
 @record(eq=False)
 class MatrixOperation:
     """Computation of an op: ``compute(storage, attributes, matrices that are read)``."""
 
-    compute: Callable[[Storage, Attrs, list[Matrix]], Outcome]
+    compute: Callable[[Storage, Attrs, list[LaneMatrix]], Outcome]
     #: The attribute that says whether it raises, with the values for which it does.
     raises: tuple[str, str] | None = None
     #: The message of the error that it raises.
@@ -56,7 +56,7 @@ def elementwise_results(
     results: list[list[Reg]] = [[] for _ in instruction.results]
     failures: list[Reg] = []
     for number in range(batch):
-        matrices: list[Matrix] = []
+        matrices: list[LaneMatrix] = []
         for place, (operand, elements) in enumerate(zip(instruction.operands, operands, strict=True)):
             if place in operation.ignored:
                 continue
@@ -85,52 +85,60 @@ def message(instruction: Instruction) -> str:
     return f"{LINALG_ERROR}{instruction.op.name}: {operation.error}{where}"
 
 
-def _cholesky(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+def _cholesky(storage: Storage, attrs: Attrs, matrices: list[LaneMatrix]) -> Outcome:
     (a,), w = matrices, storage.w
-    failed = algorithms.cholesky(a)
+    u = a.transposed()
+    failed = algorithms.cholesky(u)
+    a = u.transposed()
+
+    def clear(i: Index, j: Index) -> None:
+        a[i, j] = constant(0.0, a.dtype, a.lanes)
+
+    a.each(0, a.rows, lambda i: a.each(moved(w, i, 1), a.rows, lambda j: clear(i, j)))
     if attrs["on_error"] == "raise":
         return [a], [failed]
     return [storage.mapped(a, a.dtype, lambda x: w.select(failed, math.nan, x))], []
 
 
-def _lu(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+def _lu(storage: Storage, attrs: Attrs, matrices: list[LaneMatrix]) -> Outcome:
     (a,) = matrices
     pivots, order = storage.matrix(min(a.rows, a.columns), 1, INT_OF[a.dtype]), _numbers(storage, a)
     algorithms.lu(a, pivots, order)
     return [a, storage.cast(pivots, "i64"), storage.cast(order, "i64")], []
 
 
-def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+def _lu_solve(storage: Storage, attrs: Attrs, matrices: list[LaneMatrix]) -> Outcome:
     factors, order, right = matrices
     failed = [algorithms.zero_on_diagonal(factors)] if attrs["on_singular"] == "raise" else []
     order = storage.cast(order, INT_OF[factors.dtype])
     transposed = attrs["transpose"]
     if not transposed:
-        right = right.reordered(order, inverse=False)
+        right = storage.reordered(right, order, inverse=False)
     for lower in (transposed, not transposed):
         algorithms.solve_triangular(factors, right, lower=not lower, transposed=transposed, unit=not lower)
     if transposed:
-        right = right.reordered(order, inverse=True)
+        right = storage.reordered(right, order, inverse=True)
     return [right], failed
 
 
-def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+def _adjugate(storage: Storage, attrs: Attrs, matrices: list[LaneMatrix]) -> Outcome:
     """Adjugate by cofactors, or by the inverse for larger matrices. Singular and nearly singular matrices
     take complete pivoting instead, in memory, since that is rare. The result in a lane does not depend on
     other lanes."""
     (a, factors, order), w = matrices, storage.w
     x = storage.matrix(a.rows, a.rows, a.dtype)
     if a.rows <= MAX_COFACTORS:
-        algorithms.cofactors(a, x)
+        adjugates.cofactors(a, x)
         return [x], []
-    regular = algorithms.adjugate_of_regular(factors, storage.cast(order, INT_OF[a.dtype]), x)
+    regular = adjugates.adjugate_of_regular(factors, storage.cast(order, INT_OF[a.dtype]), x)
     memory = Storage(w, max(a.lanes, regular.lanes), in_registers=False)
 
     def singular() -> list[Reg]:
         copied = memory.mapped(a, a.dtype, lambda element: element)
         rows, columns = _numbers(memory, a), _numbers(memory, a)
         room = memory.matrix(a.rows, a.rows, a.dtype)
-        other = algorithms.adjugate(copied, rows, columns, room)
+        adjugates.adjugate(copied, rows, columns, room)
+        other = memory.reordered(room, columns, inverse=True)
 
         def chosen(i: Index, j: Index) -> Reg:
             return w.select(regular, x[i, j], other[i, j])
@@ -147,18 +155,18 @@ def _adjugate(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome
     return [x], []
 
 
-def _numbers(storage: Storage, a: Matrix) -> Matrix:
+def _numbers(storage: Storage, a: LaneMatrix) -> LaneMatrix:
     """The numbers of the rows of `a`, as a column."""
     numbers = storage.matrix(a.rows, 1, INT_OF[a.dtype])
 
     def number(i: Index) -> None:
-        numbers[i, 0] = algorithms.number_of(a, i)
+        numbers[i, 0] = algorithms.number_of(numbers, i)
 
     a.each(0, a.rows, number)
     return numbers
 
 
-def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[Matrix]) -> Outcome:
+def _triangular_solve(storage: Storage, attrs: Attrs, matrices: list[LaneMatrix]) -> Outcome:
     a, right = matrices
     unit = attrs["unit_diagonal"]
     failed = []
@@ -253,7 +261,7 @@ def plan_of(name: str, instruction: Instruction) -> GroupKernel | None:
     operation, a = OPERATIONS[instruction.op], instruction.operands[0]
     rank, (rows, columns, right) = len(a.shape), sizes(instruction)
 
-    def compute(storage: Storage, matrices: list[Matrix]) -> Outcome:
+    def compute(storage: Storage, matrices: list[LaneMatrix]) -> Outcome:
         return operation.compute(storage, instruction.attrs, matrices)
 
     operands = [

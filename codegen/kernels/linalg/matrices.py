@@ -1,7 +1,7 @@
-"""Matrices whose elements are vectors with a lane for each matrix of a group.
+"""Matrices as the algorithms see them, and those whose elements are registers.
 
-Algorithms are written once, over `Matrix`: in registers loops are unrolled and indices are numbers, in
-scratch memory loops stay loops and indices are registers (`scratch_matrix`).
+Algorithms are written once, over `Matrix`: in registers loops are unrolled and indices are numbers, in memory
+loops stay loops and indices are registers (`memory_matrix`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from ....base.records import record
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
+from .arithmetic import Quotients, RealArithmetic
 
 #: A row or a column: a number where loops are unrolled.
 Index: TypeAlias = "int | Reg"
@@ -23,11 +25,49 @@ def moved(w: FunctionWriter, index: Index, by: int) -> Index:
     return index + by if isinstance(index, int) else w.add(index, by)
 
 
-class Matrix(abc.ABC):
-    """`rows` x `columns` elements of `dtype`, each with `lanes`."""
+@record
+class Span:
+    """Rows or columns that follow each other: `count` from `first` on."""
 
-    def __init__(self, w: FunctionWriter, rows: int, columns: int, dtype: str, lanes: int) -> None:
+    first: Index
+    count: int
+
+
+class Strip(abc.ABC):
+    """Some columns of a matrix, `count` vectors in a row, that are worked on together."""
+
+    count: int
+
+    @abc.abstractmethod
+    def row(self, row: Index) -> list[Reg]:
+        """The vectors of a row."""
+
+    @abc.abstractmethod
+    def set_row(self, row: Index, values: Sequence[Reg]) -> None:
+        """Set the vectors of a row."""
+
+    def rows(self, w: FunctionWriter, rows: Span) -> list[Reg]:
+        """The vectors of some rows, row by row."""
+        return [value for number in range(rows.count) for value in self.row(moved(w, rows.first, number))]
+
+
+class Matrix(abc.ABC):
+    """`rows` x `columns` elements of `dtype`, each with `lanes`, which `numbers` computes with."""
+
+    #: Rows and columns that are eliminated together. More than 1 where what is right of them is in memory: it
+    #: is read and written once for all of them.
+    panel = 1
+    #: Rows of a strip whose sums are in registers together.
+    tile_rows = 1
+    #: Whether Cholesky factors are rounded as little as LAPACK's: the many products that are taken from an
+    #: element are summed before, and it is divided.
+    careful = False
+
+    def __init__(
+        self, w: FunctionWriter, rows: Index, columns: Index, dtype: str, lanes: int, numbers: RealArithmetic
+    ) -> None:
         self.w, self.rows, self.columns, self.dtype, self.lanes = w, rows, columns, dtype, lanes
+        self.numbers = numbers
 
     @abc.abstractmethod
     def __getitem__(self, place: tuple[Index, Index]) -> Reg:
@@ -48,49 +88,48 @@ class Matrix(abc.ABC):
         """``carried = body(index, carried)`` for the indices from `first` to `stop`."""
 
     @abc.abstractmethod
-    def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
-        """The matrix whose row i is the row ``order[i]`` of this one, or with `inverse` whose row
-        ``order[i]`` is the row i of this one. `order` is a column of integers."""
-
-    @abc.abstractmethod
-    def subtract_products(
+    def fold_spans(
         self,
         first: Index,
-        left: Callable[[Index], Reg],
-        right: Callable[[Index], Reg],
-        *,
-        lower: bool = False,
-    ) -> None:
-        """Take ``left(i) * right(j)`` from all elements of rows and columns from `first` on, with
-        `lower` from those up to the diagonal. ``left`` is called at once, ``right(j)`` when column j is
-        computed."""
+        stop: Index,
+        width: int,
+        carried: Sequence[Reg],
+        body: Callable[[Span, list[Reg]], Sequence[Reg]],
+    ) -> list[Reg]:
+        """``carried = body(span, carried)`` for the indices from `first` to `stop`, `width` at a time, and
+        what is left. Where `stop` alone is a number, `first` is a multiple of `width`."""
 
     @abc.abstractmethod
-    def each_panel(self, count: int, body: Callable[[Index, int], None]) -> None:
-        """``body(first, width)`` for panels of the first `count` columns, which are eliminated together: in
-        registers one, in memory some, so that what is right of them is read and written once for all."""
+    def strips(self, first: Index, body: Callable[[Strip], None], unit: int = 1) -> None:
+        """``body(strip)`` for the columns from `first` on, a multiple of `unit`: in registers one at a time,
+        since code that goes over all of a matrix again and again keeps its elements in memory; in memory as
+        many as there are sums in registers, so that a line of another matrix is read once for all of
+        them."""
 
     @abc.abstractmethod
-    def subtract_panel(self, first: Index, width: int) -> None:
-        """Eliminate a panel of `width` columns, whose factors are there, from all columns right of it."""
+    def square(self, span: Span) -> Strip:
+        """The columns of `span`, an element a vector."""
+
+    @abc.abstractmethod
+    def transposed(self) -> Matrix:
+        """The transposed matrix; `self` is not used any more, as both may be in one memory."""
+
+    @abc.abstractmethod
+    def subtract_panel(self, panel: Span) -> None:
+        """Eliminate a panel of columns, whose factors are there, from all columns right of it."""
 
     @abc.abstractmethod
     def swap_rows(self, row: Index, other: Reg) -> None:
         """Swap `row` with the row `other` (an integer for each lane), which is not above it."""
 
     @abc.abstractmethod
-    def swap_columns(self, column: Index, other: Reg) -> None:
-        """Swap `column` with the column `other` (an integer for each lane), which is not left of it."""
+    def quotients(self) -> Callable[[Index], Quotients]:
+        """Quotients by the element of each row on the diagonal."""
 
-    @abc.abstractmethod
-    def each_block(self, body: Callable[[list[Index]], None]) -> None:
-        """``body(columns)`` for the columns that are best worked on together: in registers one at a time,
-        since code that goes over all of a matrix again and again keeps its elements in memory; in memory as
-        many as there are sums in registers, so that a line of another matrix is read once for all of them."""
-
-    @abc.abstractmethod
-    def kept(self, count: int, values: Callable[[Index], Sequence[Reg]]) -> Callable[[Index], Sequence[Reg]]:
-        """The `values` of each row, `count` of them, computed once."""
+    def line(self, span: Span, index: Index, *, transposed: bool = False) -> list[Reg]:
+        """The elements of column `index` in the rows of `span`, or of the transposed matrix."""
+        places = [moved(self.w, span.first, number) for number in range(span.count)]
+        return [self[index, place] if transposed else self[place, index] for place in places]
 
     def each(self, first: Index, stop: Index, body: Callable[[Index], None]) -> None:
         """``body(index)`` for the indices from `first` to `stop`."""
@@ -101,13 +140,18 @@ class Matrix(abc.ABC):
 
         self.fold(first, stop, (), step)
 
-    def downward(self, count: int, body: Callable[[Index], None]) -> None:
-        """``body(index)`` for the indices from `count` - 1 to 0."""
 
-        def step(index: Index) -> None:
-            body(count - 1 - index if isinstance(index, int) else self.w.sub(count - 1, index))
+class _RegisterStrip(Strip):
+    def __init__(self, matrix: RegisterMatrix, columns: Sequence[int]) -> None:
+        self.matrix, self.columns, self.count = matrix, columns, len(columns)
 
-        self.each(0, count, step)
+    def row(self, row: Index) -> list[Reg]:
+        matrix = self.matrix
+        return [matrix.w.splat(matrix[row, column], matrix.lanes) for column in self.columns]
+
+    def set_row(self, row: Index, values: Sequence[Reg]) -> None:
+        for column, value in zip(self.columns, values, strict=True):
+            self.matrix[row, column] = value
 
 
 class RegisterMatrix(Matrix):
@@ -118,10 +162,13 @@ class RegisterMatrix(Matrix):
     do not fit, each is stored once.
     """
 
-    def __init__(self, w: FunctionWriter, elements: list[list[Reg]]) -> None:
+    rows: int
+    columns: int
+
+    def __init__(self, w: FunctionWriter, elements: Sequence[Sequence[Reg]]) -> None:
         first = elements[0][0]
         lanes = max(element.lanes for row in elements for element in row)
-        super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes)
+        super().__init__(w, len(elements), len(elements[0]), first.dtype, lanes, RealArithmetic(w))
         self._columns = [list(column) for column in zip(*elements, strict=True)]
         #: Steps that are yet to be done to each column.
         self._waiting: list[list[Callable[[list[Reg]], None]]] = [[] for _ in self._columns]
@@ -162,57 +209,39 @@ class RegisterMatrix(Matrix):
     ) -> list[Reg]:
         assert isinstance(first, int)
         assert isinstance(stop, int)
-        state = list(carried)
-        for index in range(first, stop):
-            state = list(body(index, state))
-        return state
+        return functools.reduce(lambda state, index: list(body(index, state)), range(first, stop), [*carried])
 
-    def each_block(self, body: Callable[[list[Index]], None]) -> None:
-        for column in range(self.columns):
-            body([column])
-
-    def kept(self, count: int, values: Callable[[Index], Sequence[Reg]]) -> Callable[[Index], Sequence[Reg]]:
-        return functools.cache(values)
-
-    def reordered(self, order: Matrix, *, inverse: bool) -> Matrix:
-        w, numbers = self.w, range(self.rows)
-        here = [[w.eq(order[i, 0], j) for j in numbers] for i in numbers]
-        elements, rows = self.elements, []
-        for i in numbers:
-            row = list(elements[0])
-            for j in numbers[1:]:
-                chosen = here[j][i] if inverse else here[i][j]
-                row = [w.select(chosen, x, y) for x, y in zip(elements[j], row, strict=True)]
-            rows.append(row)
-        return RegisterMatrix(w, rows)
-
-    def subtract_products(
+    def fold_spans(
         self,
         first: Index,
-        left: Callable[[Index], Reg],
-        right: Callable[[Index], Reg],
-        *,
-        lower: bool = False,
-    ) -> None:
-        assert isinstance(first, int)
-        w, factors = self.w, {row: self.w.neg(left(row)) for row in range(first, self.rows)}
-
-        def step(number: int, column: list[Reg]) -> None:
-            factor = right(number)
-            for row in range(number if lower else first, self.rows):
-                column[row] = w.fma(factors[row], factor, column[row])
-
-        for number in range(first, self.columns):
-            self._waiting[number].append(functools.partial(step, number))
-
-    def each_panel(self, count: int, body: Callable[[Index, int], None]) -> None:
-        for column in range(count):
-            body(column, 1)
-
-    def subtract_panel(self, first: Index, width: int) -> None:
-        assert isinstance(first, int)
+        stop: Index,
+        width: int,
+        carried: Sequence[Reg],
+        body: Callable[[Span, list[Reg]], Sequence[Reg]],
+    ) -> list[Reg]:
         assert width == 1
-        self.subtract_products(first + 1, lambda i: self[i, first], lambda j: self[first, j])
+        return self.fold(first, stop, carried, lambda index, state: body(Span(index, 1), state))
+
+    def strips(self, first: Index, body: Callable[[Strip], None], unit: int = 1) -> None:
+        self.each(first, self.columns, lambda column: body(self.square(Span(column, 1))))
+
+    def square(self, span: Span) -> Strip:
+        assert isinstance(span.first, int)
+        return _RegisterStrip(self, range(span.first, span.first + span.count))
+
+    def transposed(self) -> RegisterMatrix:
+        return RegisterMatrix(self.w, [self._column(number) for number in range(self.columns)])
+
+    def subtract_panel(self, panel: Span) -> None:
+        first = panel.first
+        assert isinstance(first, int)
+        factors = self._column(first)[first + 1 :]
+
+        def step(column: list[Reg]) -> None:
+            column[first + 1 :] = self.numbers.reduced(column[first + 1 :], factors, [column[first]])
+
+        for waiting in self._waiting[first + 1 :]:
+            waiting.append(step)
 
     def swap_rows(self, row: Index, other: Reg) -> None:
         """Swap rows by selects: each row below takes the old row where it is the `other`."""
@@ -229,10 +258,5 @@ class RegisterMatrix(Matrix):
         for waiting in self._waiting:
             waiting.append(step)
 
-    def swap_columns(self, column: Index, other: Reg) -> None:
-        turned = RegisterMatrix(self.w, self._transposed())
-        turned.swap_rows(column, other)
-        self._columns = turned.elements
-
-    def _transposed(self) -> list[list[Reg]]:
-        return [list(line) for line in zip(*self.elements, strict=True)]
+    def quotients(self) -> Callable[[Index], Quotients]:
+        return functools.cache(lambda row: self.numbers.quotients(self[row, row]))

@@ -20,7 +20,7 @@ from ...llvm.loops import FunctionWriter
 from ...llvm.transpose import is_record, joined, separated, turned
 from ...loops.lines import READ_AHEAD, WRITTEN_AHEAD
 from .matrices import RegisterMatrix
-from .scratch_matrix import ScratchMatrix
+from .memory_matrix import ScratchMatrix
 
 
 def load_group(w: FunctionWriter, pointer: str, matrix: ScratchMatrix) -> None:

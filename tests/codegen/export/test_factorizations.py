@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 
-from ...rotation import share_of
+from ...rotation import SEED, share_of
 from ...tracejit.export.programs import call_pointer
 
 RNG = np.random.default_rng(3)
@@ -89,6 +89,40 @@ def test_triangular_systems_of_all_kinds(upper, transpose, columns, dtype):
     (x,) = by_pointer(lambda a, b: solve(a, b, trans=transpose, lower=not upper), a, b)
     op = (triangle, triangle.T, triangle.conj().T)[transpose]
     assert_close([x], [np.linalg.solve(op, b)])
+
+
+def test_all_edges_of_panels_and_vectors():
+    """Sizes that are whole panels, tiles and vectors, and those beside them, in one program; LU factors have
+    more rows or more columns."""
+    rng = np.random.default_rng(SEED)
+    sizes = sorted(rng.choice(np.arange(33, 52), 3, replace=False).tolist())
+    dtypes = [str(rng.choice(["float32", "float64"])), str(rng.choice(["complex64", "complex128"]))]
+    cases = [
+        (dtype, size, int(rng.integers(1, 9)))
+        for dtype, size in zip([*dtypes, dtypes[0]], sizes, strict=True)
+    ]
+    print(f"seed {SEED}: {cases}")
+
+    def f(definite, general, right):
+        factors = [tj.linalg.cholesky(a) for a in definite]
+        lower = [
+            tj.scipy.linalg.solve_triangular(a, b, lower=True) for a, b in zip(definite, right, strict=True)
+        ]
+        return factors, lower, [tj.scipy.linalg.lu(a, p_indices=True) for a in general]
+
+    first = [definite(size, dtype) for dtype, size, _ in cases]
+    right = [matrix(size, columns, dtype) for dtype, size, columns in cases]
+    general = [
+        matrix(size + (columns if number % 2 else 0), size + (0 if number % 2 else columns), dtype)
+        for number, (dtype, size, columns) in enumerate(cases)
+    ]
+    results = by_pointer(f, first, general, right)
+    assert_close(results[:3], [np.linalg.cholesky(a) for a in first])
+    assert_close(results[3:6], [np.linalg.solve(np.tril(a), b) for a, b in zip(first, right, strict=True)])
+    for number, a in enumerate(general):
+        rows, lower, upper = results[6 + 3 * number : 9 + 3 * number]
+        assert np.abs(lower).max() <= (1 if a.dtype.kind == "f" else 1.42)
+        assert_close([(lower @ upper)[rows]], [a])
 
 
 def test_rows_are_exchanged_as_lapack_exchanges_them():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tj
-from tracejit.array.deferred import OF_NUMPY
+from tracejit.surface.namespaces import NUMPYS
 
 from .deferred_arguments import OF_DEFERRED
 from .library_arguments import OF_LIBRARIES
@@ -120,7 +120,7 @@ def public_calls() -> list[Call]:
             value = getattr(module, name)
             if not callable(value) or name.startswith("_") or name in RECORDS | BARE:
                 continue
-            if module_name == "" and name in OF_NUMPY:
+            if module_name == "" and name in NUMPYS.split():
                 continue
             if isinstance(value, type) and issubclass(value, (BaseException, tj.autograd.Function)):
                 continue

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterator
+import gc
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,3 +60,24 @@ def entries_switched_off() -> Iterator[None]:
         yield
     finally:
         bypass_native_entries(-1)
+
+
+def python_calls(function: Callable[[], Any]) -> list[str]:
+    """The names of the Python functions that run below `function`."""
+    names: list[str] = []
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            names.append(frame.f_code.co_qualname)
+
+    earlier = sys.getprofile()
+    collects = gc.isenabled()
+    gc.disable()  # finalizers would count
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(earlier)
+        if collects:
+            gc.enable()
+    return names[1:]

@@ -198,7 +198,7 @@ def test_an_error_on_another_path_is_none() -> None:
         compiled(read_only(), fresh())
 
 
-def test_failing_calls_write_nothing() -> None:
+def test_failing_calls_write_what_python_writes() -> None:
     def f(x: Any, i: Any) -> Any:
         x += 1.0
         return x[i]
@@ -207,8 +207,8 @@ def test_failing_calls_write_nothing() -> None:
     x = tj.tensor(fresh())
     with pytest.raises(tj.OutOfBoundsError):
         compiled(x, np.array([9]))
-    assert x.tolist() == fresh().tolist()
-    assert compiled(x, np.array([0])).tolist() == [2.0]
+    assert x.tolist() == [2.0, 3.0, 4.0, 5.0]
+    assert compiled(x, np.array([0])).tolist() == [3.0]
 
 
 def test_threads_write_their_own() -> None:

@@ -6,8 +6,6 @@ through Python; both must agree. `test_call_nodes` is about what the tape keeps 
 
 from __future__ import annotations
 
-import gc
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -19,31 +17,10 @@ import tracejit as tj
 from tracejit.backward.engine import Engine
 from tracejit.pytree import flatten
 
-from .common import Layer, Point, constant, entries_switched_off, leaf
+from .common import Layer, Point, constant, entries_switched_off, leaf, python_calls
 
 #: The Python functions that a warm recorded call may run: `CallPlan.record` and what makes nodes.
 MOST_PYTHON_CALLS = 10
-
-
-def python_calls(function: Callable[[], Any]) -> list[str]:
-    """The names of the Python functions that run below `function`."""
-    names: list[str] = []
-
-    def note(frame: Any, event: str, argument: Any) -> None:
-        if event == "call":
-            names.append(frame.f_code.co_qualname)
-
-    earlier = sys.getprofile()
-    collects = gc.isenabled()
-    gc.disable()  # finalizers would count
-    sys.setprofile(note)
-    try:
-        function()
-    finally:
-        sys.setprofile(earlier)
-        if collects:
-            gc.enable()
-    return names[1:]
 
 
 # -- the calls of these tests: a function, and new arguments of which some require gradients ------------
@@ -283,7 +260,7 @@ def test_a_function_that_is_first_called_without_gradients(slow_calls: list[Any]
     f, x = tj.jit(lambda x: tj.sin(x) * 2), leaf([1, 2])
     with tj.no_grad():
         assert not f(x).requires_grad
-    (signature,) = f._signatures.values()
+    (signature,) = f._tree.leaves()
     assert [what for what, _ in signature.compiled.made()] == ["forward"]
     f(x), slow_calls.clear()
     assert f(x).requires_grad

@@ -45,7 +45,7 @@ def test_equal_strings_are_the_same_keys() -> None:
     for names in (["left", "right"], ["".join(["le", "ft"]), "".join(["ri", "ght"])]):
         values = {name: np.array(float(i)) for i, name in enumerate(names)}
         assert [float(f(values)) for _ in range(CALLS)] == [1.0] * CALLS
-    assert len(f._signatures) == 1
+    assert len(f._tree.signatures) == 1
 
 
 def test_a_captured_dict_may_change_its_order() -> None:
@@ -61,7 +61,7 @@ def test_keyword_arguments_come_in_any_order() -> None:
     f = tj.jit(lambda x, a, b: x + 10.0 * a + 100.0 * b)
     for _ in range(CALLS):
         assert float(f(1.0, a=2.0, b=3.0)) == float(f(1.0, b=3.0, a=2.0)) == 321.0
-    assert len(f._signatures) == 1
+    assert len(f._tree.signatures) == 1
 
 
 def test_functions_of_any_keywords_see_their_order() -> None:

@@ -118,7 +118,7 @@ def test_what_is_filled_once_is_watched_from_then_on() -> None:
     for _ in range(4):
         assert np.array_equal(f(X), X * np.arange(3.0))
     assert lazy.made == 1
-    assert len(f._signatures) == 1
+    assert len(f._tree.signatures) == 1
     lazy.table = np.ones(3)
     assert np.array_equal(f(X), X)
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.jitted.paths import _SETTLED
+from tracejit.jitted.guard_tree.paths import SETTLED
 
 SHARED = "share one native function"
 
 
 def settle(jitted, calls):
     """Make so many calls that nothing new comes."""
-    for _ in range(_SETTLED):
+    for _ in range(SETTLED):
         for call in calls:
             jitted(*call)
 
@@ -80,14 +80,14 @@ def test_paths_that_share_are_not_run_one_by_one():
     f = tj.jit(lambda x: x * 2 if x.sum() > 0 else x - 1)
     up, down = np.ones(2), -np.ones(2)
     settle(f, [(up,), (down,)])
-    (paths,) = f._paths.values()
-    shared = paths.shared.signature
+    (signature,) = f._tree.signatures
+    shared = signature.shared
     assert [instruction.op.name for instruction in shared.function.body].count("switch") == 1
-    hits = sum(function.hits for function in paths.known)
+    hits = sum(function.hits for function in signature.leaves)
     for function in (up, down, up):
         f(function)
-    assert sum(function.hits for function in paths.known) == hits + 3
-    assert paths.shared.call([up]).tolist() == [2, 2]
+    assert sum(function.hits for function in signature.leaves) == hits + 3
+    assert shared.run_together([up]).tolist() == [2, 2]
 
 
 def test_what_is_in_common_is_there_once():
@@ -97,8 +97,8 @@ def test_what_is_in_common_is_there_once():
 
     jitted = tj.jit(f)
     settle(jitted, [(np.ones(2),), (-np.ones(2),)])
-    (paths,) = jitted._paths.values()
-    assert str(paths.shared.signature.function).count("exp(") == 1
+    (signature,) = jitted._tree.signatures
+    assert str(signature.shared.function).count("exp(") == 1
 
 
 def test_a_new_path_is_still_found():
@@ -178,13 +178,13 @@ def test_effects_and_draws_stay_apart(capsys):
 
     settle(shown, [(1.0,)])
     assert SHARED not in shown.explain()
-    assert len(capsys.readouterr().out.splitlines()) == _SETTLED
+    assert len(capsys.readouterr().out.splitlines()) == SETTLED
 
     drawn = tj.jit(lambda x: tj.random.rand() + (x if x > 0 else -x))
     tj.random.seed(3)
-    expected = [drawn(1.0).item() for _ in range(2 * _SETTLED)]
+    expected = [drawn(1.0).item() for _ in range(2 * SETTLED)]
     tj.random.seed(3)
-    assert [drawn(1.0).item() for _ in range(2 * _SETTLED)] == expected
+    assert [drawn(1.0).item() for _ in range(2 * SETTLED)] == expected
     assert SHARED not in drawn.explain()
 
 

@@ -43,24 +43,24 @@ def test_equal_functions_are_traced_once(factor: Any) -> None:
 
     copies = [sent(scaled()) for _ in range(3)]
     assert len({str(np.asarray(copy(X))) for copy in copies}) == 1
-    assert [len(copy._signatures) for copy in copies] == [1, 1, 1]
-    assert all(copy._signatures is copies[0]._signatures for copy in copies)
+    assert [len(copy._tree.signatures) for copy in copies] == [1, 1, 1]
+    assert all(copy._tree is copies[0]._tree for copy in copies)
 
 
 def test_what_came_before_is_called() -> None:
     first = sent(tj.jit(product(2.0)))
     assert float(first(X)) == 6.0
     second = sent(tj.jit(product(2.0)))
-    assert second._signatures is first._signatures
-    assert second._signatures
+    assert second._tree is first._tree
+    assert second._tree.signatures
     assert float(second(X)) == 6.0
     assert float(second(np.ones(5))) == 10.0
-    assert len(first._signatures) == 2
+    assert len(first._tree.signatures) == 2
 
 
 def test_other_values_are_other_functions() -> None:
     functions = [sent(tj.jit(product(factor))) for factor in (2, 2.0, np.float64(2), True, 0.0, -0.0)]
-    assert len({id(function._signatures) for function in functions}) == 6
+    assert len({id(function._tree) for function in functions}) == 6
     arrays = [np.ones(3), np.ones(3), np.ones((1, 3)), np.ones(3, "float32"), np.array([1, 1, 2.0])]
     assert [float(sent(tj.jit(product(array)))(X)) for array in arrays] == [3, 3, 3, 3, 5]
 
@@ -72,18 +72,18 @@ def test_what_was_changed_since_is_another_function() -> None:
     weights[0] = weights[2] = 5.0
     assert float(first(X)) == 11.0
     second = sent(tj.jit(product(np.ones(3))))
-    assert second._signatures is not first._signatures
+    assert second._tree is not first._tree
     assert (float(second(X)), float(first(X))) == (3.0, 11.0)
 
 
 def test_options_count() -> None:
     plain, compiled = (sent(tj.jit(product(2.0), loops=loops)) for loops in ("auto", "compiled"))
-    assert plain._signatures is not compiled._signatures
+    assert plain._tree is not compiled._tree
 
 
 def test_transforms_of_functions_are_compared_by_what_they_are_made_of() -> None:
     first, second = (sent(tj.jit(tj.grad(product(3.0)))) for _ in range(2))
-    assert second._signatures is first._signatures
+    assert second._tree is first._tree
     other = sent(tj.jit(tj.grad(product(4.0))))
     assert (second(X).tolist(), other(X).tolist()) == ([3, 3, 3], [4, 4, 4])
     slope, again = (sent(tj.grad(product(3.0))) for _ in range(2))
@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_is_not_kept() -> None:
 
     holder = Holder()
     first, second = (sent(tj.jit(lambda x: x * holder.value)) for _ in range(2))
-    assert second._signatures is not first._signatures
+    assert second._tree is not first._tree
     large = np.ones(arrivals._MOST_BYTES // 8 + 1)
     sent(tj.jit(product(large)))
     assert not arrivals._KEPT

@@ -14,8 +14,6 @@ from ..manipulation import expand_dims, matrix_transpose, squeeze
 from ..operands import as_tensor, cast, conjugated, floating, promoted, run
 from ..reductions import mean, sum
 
-__all__ = ["corrcoef", "cov"]
-
 
 def cov(
     x: Any,

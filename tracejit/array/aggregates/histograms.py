@@ -34,8 +34,6 @@ from ..operands import (
 from ..ranges import linspace
 from ..reductions import max, min, sum
 
-__all__ = ["digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
-
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     """The number of the bin that each element of `x` falls into: i where ``bins[i-1] <= x < bins[i]``.

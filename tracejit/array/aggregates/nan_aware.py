@@ -31,24 +31,8 @@ from ..operands import (
     scalar_of,
     squared_size,
 )
-from ..reductions import averaged
+from ..reducing import accumulated, averaged
 from ..statistics import freedom_of, root
-
-__all__ = [
-    "nanargmax",
-    "nanargmin",
-    "nancumprod",
-    "nancumsum",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nanprod",
-    "nanstd",
-    "nansum",
-    "nanvar",
-    "reduce_with_options",
-    "variance_of_selected",
-]
 
 #: Values that replace the elements that ``where=`` leaves out.
 _IDENTITIES: Final[dict[str, Any]] = {"sum": 0, "prod": 1, "all": True, "any": False}
@@ -90,9 +74,9 @@ def reduce_with_options(
     """The reduction `name` of the elements of `x` that `where` selects, begun with `initial`, in `out`."""
     x = as_tensor(x)
     if name in ("sum", "prod"):
-        x = reductions.accumulated(x, dtype)
+        x = accumulated(x, dtype)
     elif name == "mean":
-        x = reductions.averaged(x, dtype)
+        x = averaged(x, dtype)
     elif name in ("all", "any"):
         x = cast(x, BOOL)
     if name == "mean" and not is_everywhere(where):

@@ -33,11 +33,9 @@ from ..operands import (
     run,
     sliced,
 )
-from ..reductions import averaged
+from ..reducing import averaged
 from .nan_aware import warn_of_nothing
 from .quantile_methods import SELECTING, check_method, places, selects
-
-__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 
 def median(

@@ -15,8 +15,6 @@ from ..manipulation import moveaxis, ravel, reshape
 from ..operands import as_tensor, cast, constant_of, filled, run, sliced
 from ..reductions import sum
 
-__all__ = ["packbits", "unpackbits"]
-
 _UINT8 = as_dtype("u1")
 
 

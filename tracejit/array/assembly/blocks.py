@@ -12,19 +12,6 @@ from ..joining import atleast_1d, atleast_3d, concatenate, split, vstack
 from ..manipulation import expand_dims, moveaxis, ravel, reshape
 from ..operands import as_tensor, given_as_array, sliced
 
-__all__ = [
-    "append",
-    "block",
-    "column_stack",
-    "dsplit",
-    "dstack",
-    "hsplit",
-    "resize",
-    "rollaxis",
-    "row_stack",
-    "vsplit",
-]
-
 
 def append(x: Any, values: Any, axis: int | None = None) -> Tensor:
     """`x` with `values` behind it along `axis`, or both raveled where that is None.

@@ -16,8 +16,6 @@ from ..manipulation import broadcast_to, expand_dims, reshape
 from ..operands import as_tensor, cast, constant_of, holds_tensors, run
 from ..ranges import arange, linspace
 
-__all__ = ["c_", "fromfunction", "indices", "ix_", "mgrid", "ogrid", "r_"]
-
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """The coordinates of every element of an array of shape `dimensions`, one array for each axis.

@@ -17,8 +17,6 @@ from ..manipulation import moveaxis, ravel
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, sliced
 
-__all__ = ["delete", "insert", "trim_zeros"]
-
 
 def _known(name: str, obj: Any, extent: int) -> Any:
     """The indices that `obj` stands for, which decide the shape of the result."""

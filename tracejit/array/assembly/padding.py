@@ -23,8 +23,6 @@ from ..operands import as_tensor, broadcast, cast, given_as_array, reshaped, run
 from ..ranges import linspace
 from ..rearranging import flip
 
-__all__ = ["pad"]
-
 Pair = tuple[int, int]
 #: Keyword arguments of each mode.
 _KEYWORDS: Final[dict[str, tuple[str, ...]]] = {

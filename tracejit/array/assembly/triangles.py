@@ -17,20 +17,6 @@ from ..indexing.access import setitem
 from ..manipulation import ravel
 from ..operands import as_tensor, cast, constant_of, run
 
-__all__ = [
-    "diag_indices",
-    "diag_indices_from",
-    "diagflat",
-    "fill_diagonal",
-    "mask_indices",
-    "ravel_multi_index",
-    "tril_indices",
-    "tril_indices_from",
-    "triu_indices",
-    "triu_indices_from",
-    "unravel_index",
-]
-
 
 def _lines(arrays: Any) -> tuple[Tensor, ...]:
     return tuple(constant_of(np.asarray(array, np.int64)) for array in arrays)

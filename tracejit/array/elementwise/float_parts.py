@@ -11,8 +11,6 @@ from ...ir.dtypes import FLOAT64, as_dtype, is_inexact, ufunc_types
 from ...tensors.tensor import Tensor
 from ..operands import as_tensor, cast, require_real, run
 
-__all__ = ["frexp", "ldexp", "modf"]
-
 _INT32 = as_dtype("i32")
 
 

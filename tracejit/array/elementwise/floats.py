@@ -9,7 +9,7 @@ from typing import Any, Final, overload
 
 import numpy as np
 
-from ...arguments.errors import named
+from ...arguments.errors import checks_itself, named
 from ...base.errors import DTypeError, ShapeError
 from ...dispatch.dispatch import elementwise
 from ...dispatch.eager_functions import EagerFunction
@@ -43,25 +43,7 @@ from ..operands import (
     tensor_argument,
     write_out,
 )
-from .arithmetic import power
-
-__all__ = [
-    "around",
-    "clip",
-    "deg2rad",
-    "degrees",
-    "divmod",
-    "fabs",
-    "fix",
-    "float_power",
-    "nan_to_num",
-    "positive",
-    "rad2deg",
-    "radians",
-    "round",
-    "sinc",
-    "where",
-]
+from .powers import power
 
 _floor_divide = elementwise(OPS["floor_divide"])
 _remainder = elementwise(OPS["remainder"])
@@ -114,6 +96,7 @@ def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple
 def where(condition: Any, *, size: int | None = ..., fill_value: Any = ...) -> tuple[Tensor, ...]: ...
 @overload
 def where(condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ...) -> Tensor: ...
+@checks_itself
 def where(
     condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = 0
 ) -> Any:

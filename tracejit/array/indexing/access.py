@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...arguments.errors import SelectionError, call_of_selections, explain, named
+from ...arguments.errors import SelectionError, call_of_selections, checks_itself, explain, named
 from ...base.errors import DTypeError, OutOfBoundsError, ShapeError, TraceError
 from ...dispatch.dispatch import traced_element
 from ...dispatch.eager_functions import EagerFunction
@@ -42,9 +42,8 @@ from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, win
 from .parts import frozen, key_of_whole, selects_part
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
-__all__ = ["getitem", "index_add", "index_update", "setitem"]
 
-
+@checks_itself
 def getitem(x: Any, key: Any, /) -> Tensor:
     """``x[key]``: ints, slices, None, Ellipsis, index arrays and boolean masks, as in NumPy.
 
@@ -306,6 +305,7 @@ def index_add(x: Any, key: Any, value: Any) -> Tensor:
 # -- writing through the handle -----------------------------------------------------------------------
 
 
+@checks_itself
 def setitem(x: Tensor, key: Any, value: Any, /) -> None:
     """``x[key] = value``: in place where nothing records, else the tensor takes over a new value.
 

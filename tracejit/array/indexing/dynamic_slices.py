@@ -13,8 +13,6 @@ from ..operands import as_tensor, reshaped, run
 from .access import getitem, written_at
 from .keys import as_int64
 
-__all__ = ["dynamic_slice", "dynamic_update_slice"]
-
 
 def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Tensor:
     """The elements of `x` from `start_indices` on, `slice_sizes` along each axis.

@@ -9,7 +9,7 @@ from ...arguments.errors import named
 from ...base.errors import ArgumentError
 from ...ir.dtypes import result_type
 from ...tensors.tensor import Tensor
-from ..elementwise.arithmetic import divide
+from ..elementwise.ufuncs import divide
 from ..operands import as_tensor, run
 from .access import folded_at, getitem, written_at
 from .outside import default_fill, within

@@ -18,7 +18,7 @@ from ...base.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
 from ...state import STATE
 from ...tensors.tensor import Tensor
-from ..elementwise import arithmetic, floats, transcendental
+from ..elementwise import floats, powers, ufuncs
 from ..operands import SCALARS, as_tensor, cast
 from . import access
 from .writing import before, check_writeable, count_write, replace, writes_memory
@@ -103,16 +103,16 @@ def _binary(name: str, function: Callable[[Any, Any], Tensor]) -> Callable[[Tens
 
 def _add_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Add ``alpha * other`` in place. Returns the tensor."""
-    return write(self, "add_", (other,), lambda x, y: arithmetic.add(x, _scaled(y, alpha)))
+    return write(self, "add_", (other,), lambda x, y: ufuncs.add(x, _scaled(y, alpha)))
 
 
 def _sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """Subtract ``alpha * other`` in place. Returns the tensor."""
-    return write(self, "sub_", (other,), lambda x, y: arithmetic.subtract(x, _scaled(y, alpha)))
+    return write(self, "sub_", (other,), lambda x, y: ufuncs.subtract(x, _scaled(y, alpha)))
 
 
 def _scaled(y: Any, alpha: Any) -> Any:
-    return y if type(alpha) in SCALARS and alpha == 1 else arithmetic.multiply(y, alpha)
+    return y if type(alpha) in SCALARS and alpha == 1 else ufuncs.multiply(y, alpha)
 
 
 def _fill_(self: Tensor, value: Any) -> Tensor:
@@ -152,7 +152,7 @@ def _clamp_max_(self: Tensor, max: Any) -> Tensor:
 def _sigmoid_(self: Tensor) -> Tensor:
     """``1 / (1 + exp(-x))`` in place. Returns the tensor."""
     # sigma(x) = (1 + tanh(x / 2)) / 2, which does not overflow
-    return write(self, "sigmoid_", (), lambda x: transcendental.tanh(x * 0.5) * 0.5 + 0.5)
+    return write(self, "sigmoid_", (), lambda x: ufuncs.tanh(x * 0.5) * 0.5 + 0.5)
 
 
 def _relu_(self: Tensor) -> Tensor:
@@ -171,38 +171,12 @@ def _masked_fill_(self: Tensor, mask: Any, value: Any) -> Tensor:
     )
 
 
-_UNARY = {
-    "abs_": arithmetic.absolute,
-    "ceil_": arithmetic.ceil,
-    "cos_": transcendental.cos,
-    "cosh_": transcendental.cosh,
-    "exp_": transcendental.exp,
-    "expm1_": transcendental.expm1,
-    "floor_": arithmetic.floor,
-    "log1p_": transcendental.log1p,
-    "log_": transcendental.log,
-    "neg_": arithmetic.negative,
-    "reciprocal_": arithmetic.reciprocal,
-    "round_": floats.round,
-    "sin_": transcendental.sin,
-    "sinh_": transcendental.sinh,
-    "sqrt_": arithmetic.sqrt,
-    "square_": arithmetic.square,
-    "tan_": transcendental.tan,
-    "tanh_": transcendental.tanh,
-    "trunc_": arithmetic.trunc,
-}
-_BINARY = {
-    "div_": arithmetic.divide,
-    "mul_": arithmetic.multiply,
-    "pow_": arithmetic.power,
-    "remainder_": arithmetic.remainder,
-}
-
 #: The methods by PyTorch's names.
 METHODS: dict[str, Callable[..., Tensor]] = {
-    **{name: _unary(name, function) for name, function in _UNARY.items()},
-    **{name: _binary(name, function) for name, function in _BINARY.items()},
+    **{name: _unary(name, function) for name, function in ufuncs.IN_PLACE[1].items()},
+    **{name: _binary(name, function) for name, function in ufuncs.IN_PLACE[2].items()},
+    "pow_": _binary("pow_", powers.power),
+    "round_": _unary("round_", floats.round),
     "add_": _add_,
     "clamp_": _clamp_,
     "clamp_max_": _clamp_max_,

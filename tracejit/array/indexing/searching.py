@@ -33,8 +33,6 @@ from ..operands import (
 )
 from .access import getitem
 
-__all__ = ["argwhere", "diff", "nonzero", "take", "take_along_axis"]
-
 
 def take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Tensor:
     """The slices of `x` at `indices` along `axis`, or elements of the raveled array if that is None.

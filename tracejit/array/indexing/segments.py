@@ -14,9 +14,6 @@ from ...tensors.tensor import Tensor
 from ..operands import as_tensor, filled, run, sliced
 from .keys import as_int64
 
-__all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
-
-
 _START: Final[dict[str, Any]] = {
     "add": lambda dtype: 0, "mul": lambda dtype: 1, "max": lowest, "min": highest,
 }  # fmt: skip

@@ -12,8 +12,6 @@ from ...ir.dtypes import INT64, DType, as_dtype, complex_dtype, default_dtype
 from ...tensors.tensor import Tensor
 from ..creation import asarray
 
-__all__ = ["from_dlpack"]
-
 _KINDS = {
     "bool": ("bool",),
     "signed integer": ("int8", "int16", "int32", "int64"),
@@ -73,6 +71,11 @@ class NamespaceInfo:
             for single in _UNIONS.get(part, (part,)):
                 names += _KINDS[single]
         return {name: as_dtype(name) for name in names}
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """The devices, dtypes and capabilities of this namespace, for inspection. Semantics: the Array API."""
+    return NamespaceInfo()
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

@@ -10,17 +10,6 @@ from ...ir.dtypes import DType, as_dtype, default_dtype
 from ...tensors.tensor import Tensor
 from ..operands import as_tensor, kind_of
 
-__all__ = [
-    "can_cast",
-    "common_type",
-    "finfo",
-    "iinfo",
-    "isdtype",
-    "issubdtype",
-    "min_scalar_type",
-    "result_type",
-]
-
 
 def _kind(value: Any) -> Any:
     """`value` for NumPy's promotion: a dtype, or a Python number that is weak."""

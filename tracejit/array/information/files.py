@@ -9,23 +9,6 @@ import numpy as np
 from ...tensors.tensor import Tensor, as_array, wrap
 from ..operands import as_tensor
 
-__all__ = [
-    "array2string",
-    "array_repr",
-    "array_str",
-    "frombuffer",
-    "fromfile",
-    "fromiter",
-    "fromstring",
-    "genfromtxt",
-    "load",
-    "loadtxt",
-    "save",
-    "savetxt",
-    "savez",
-    "savez_compressed",
-]
-
 
 def _values(x: Any) -> Any:
     return (

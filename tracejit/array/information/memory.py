@@ -13,16 +13,6 @@ from ..joining import atleast_1d
 from ..manipulation import copy, ravel, reshape
 from ..operands import as_tensor, cast, given_as_array
 
-__all__ = [
-    "asanyarray",
-    "asarray_chkfinite",
-    "ascontiguousarray",
-    "asfortranarray",
-    "may_share_memory",
-    "require",
-    "shares_memory",
-]
-
 
 def asanyarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None) -> Tensor:
     """Convert `data` to a tensor, as ``asarray`` does: there are no subclasses to keep.

@@ -12,8 +12,6 @@ from ...ir.types import Shape, normalize_axes
 from ...tensors.tensor import Tensor
 from ..operands import as_tensor
 
-__all__ = ["iscomplexobj", "isrealobj", "isscalar", "iterable", "ndim", "shape", "size"]
-
 
 def shape(x: Any) -> Shape:
     """The sizes of the dimensions of `x`.

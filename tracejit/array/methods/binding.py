@@ -31,7 +31,7 @@ from .. import (
     sorting,
     statistics,
 )
-from ..elementwise import arithmetic, floats, logic, transcendental
+from ..elementwise import floats, powers, ufuncs
 from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
 from ..indexing.searching import take
@@ -54,6 +54,10 @@ def _namespace(x: Tensor, /, *, api_version: str | None = None) -> ModuleType:
         )
     namespace: ModuleType = NAMESPACE()
     return namespace
+
+
+def _device(x: Tensor) -> str:
+    return "cpu"
 
 
 def _to_device(x: Tensor, device: Any, *, stream: Any = None) -> Tensor:
@@ -171,36 +175,34 @@ def _sort(
 
 
 OPERATORS: Final[dict[str, _Binary]] = {
-    "add": arithmetic.add,
-    "sub": arithmetic.subtract,
-    "mul": arithmetic.multiply,
-    "truediv": arithmetic.divide,
-    "floordiv": arithmetic.floor_divide,
-    "mod": arithmetic.remainder,
-    "pow": arithmetic.power,
+    "add": ufuncs.add,
+    "sub": ufuncs.subtract,
+    "mul": ufuncs.multiply,
+    "truediv": ufuncs.divide,
+    "floordiv": ufuncs.floor_divide,
+    "mod": ufuncs.remainder,
+    "pow": powers.power,
     "matmul": contraction.matmul,
-    "and": logic.bitwise_and,
-    "or": logic.bitwise_or,
-    "xor": logic.bitwise_xor,
-    "lshift": logic.left_shift,
-    "rshift": logic.right_shift,
+    "and": ufuncs.bitwise_and,
+    "or": ufuncs.bitwise_or,
+    "xor": ufuncs.bitwise_xor,
+    "lshift": ufuncs.left_shift,
+    "rshift": ufuncs.right_shift,
 }
 #: Comparisons, with the method of the other operand that each gives way to.
 COMPARISONS: Final[dict[str, tuple[_Binary, str]]] = {
-    "__lt__": (logic.less, "__gt__"),
-    "__le__": (logic.less_equal, "__ge__"),
-    "__gt__": (logic.greater, "__lt__"),
-    "__ge__": (logic.greater_equal, "__le__"),
-    "__eq__": (logic.equal, "__eq__"),
-    "__ne__": (logic.not_equal, "__ne__"),
+    "__lt__": (ufuncs.less, "__gt__"),
+    "__le__": (ufuncs.less_equal, "__ge__"),
+    "__gt__": (ufuncs.greater, "__lt__"),
+    "__ge__": (ufuncs.greater_equal, "__le__"),
+    "__eq__": (ufuncs.equal, "__eq__"),
+    "__ne__": (ufuncs.not_equal, "__ne__"),
 }
 METHODS: Final[dict[str, Callable[..., Any]]] = {
+    **ufuncs.METHODS,
     "__array_namespace__": _namespace,
     "to_device": _to_device,
-    "__neg__": arithmetic.negative,
     "__pos__": floats.positive,
-    "__abs__": arithmetic.absolute,
-    "__invert__": logic.bitwise_not,
     "__divmod__": giving_way(floats.divmod, "__rdivmod__"),
     "__rdivmod__": _reflected(floats.divmod),
     "__round__": _round,
@@ -247,21 +249,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     "trace": diagonals.trace,
     "diagonal": diagonals.diagonal,
     # PyTorch's, where they mean the same
-    "eq": logic.equal,
-    "ne": logic.not_equal,
-    "lt": logic.less,
-    "le": logic.less_equal,
-    "gt": logic.greater,
-    "ge": logic.greater_equal,
-    "abs": arithmetic.absolute,
-    "exp": transcendental.exp,
-    "log": transcendental.log,
-    "sqrt": arithmetic.sqrt,
-    "sin": transcendental.sin,
-    "cos": transcendental.cos,
-    "tanh": transcendental.tanh,
-    "square": arithmetic.square,
-    "pow": arithmetic.power,
+    "pow": powers.power,
     "matmul": contraction.matmul,
     "clamp": floats.clip,
     "view": _view,
@@ -291,10 +279,10 @@ def _named(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operators_of(function: Any, reflected: str) -> tuple[_Binary, _Binary]:
     """The operator that `function` is, and that of a Tensor on the right."""
-    if function is arithmetic.power:
+    if function is powers.power:
         return operators(_method(function), reflected)
     eager: EagerFunction = function.eager
-    return operators(product_of(eager) if function is arithmetic.multiply else eager, reflected)
+    return operators(product_of(eager) if function is ufuncs.multiply else eager, reflected)
 
 
 def bind() -> None:
@@ -316,7 +304,7 @@ def bind() -> None:
     Tensor.__array_function__ = protocol.array_function  # type: ignore[assignment,method-assign]
     for name, attribute in ndarray.PROPERTIES.items():
         setattr(Tensor, name, attribute)
-    Tensor.device = property(lambda x: "cpu", doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
+    Tensor.device = property(_device, doc="Where the elements lie: the processor.")  # type: ignore[assignment,method-assign]
     Tensor.at = property(IndexedAt, doc="``x.at[key]``: writes that make a new tensor.")  # type: ignore[assignment,method-assign]
     for name, call, doc in (
         ("T", REVERSED, "The axes reversed."),

@@ -17,11 +17,9 @@ from ...tape.views import lies_in_order
 from ...tensors.tensor import Tensor
 from .. import contraction, creation, joining, manipulation, rearranging, sorting
 from ..copying import in_order
-from ..elementwise import arithmetic, floats, transcendental
+from ..elementwise import floats
 from ..indexing.searching import take, take_along_axis
 from ..operands import as_tensor, cast, sliced
-
-__all__ = ["bmm", "topk"]
 
 _DEVICES: Final = ("cpu", "cuda", "mps", "xpu")
 
@@ -221,13 +219,6 @@ def _type_as(x: Tensor, other: Tensor) -> Tensor:
 
 
 METHODS: Final[dict[str, Callable[..., Any]]] = {
-    "sign": arithmetic.sign, "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
-    "div": arithmetic.divide, "neg": arithmetic.negative, "reciprocal": arithmetic.reciprocal,
-    "floor": arithmetic.floor, "ceil": arithmetic.ceil, "trunc": arithmetic.trunc, "rsqrt": arithmetic.rsqrt,
-    "maximum": arithmetic.maximum, "minimum": arithmetic.minimum,
-    "exp2": transcendental.exp2, "expm1": transcendental.expm1, "log2": transcendental.log2,
-    "log10": transcendental.log10, "log1p": transcendental.log1p, "tan": transcendental.tan,
-    "erf": transcendental.erf, "erfc": transcendental.erfc,
     "masked_fill": _masked_fill,
     "mm": _mm, "bmm": bmm, "outer": contraction.outer, "topk": topk, "flip": rearranging.flip,
     "tile": rearranging.tile, "roll": rearranging.roll, "moveaxis": manipulation.moveaxis,

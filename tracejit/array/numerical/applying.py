@@ -19,8 +19,6 @@ from ..joining import stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..operands import as_tensor, cast
 
-__all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
-
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, x: Any, *args: Any, **kwargs: Any) -> Tensor:
     """The results of `func1d` of every line of `x` along `axis`, which the results' axes replace.

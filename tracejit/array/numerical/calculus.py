@@ -15,9 +15,8 @@ from ..joining import concatenate
 from ..manipulation import ravel
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, reshaped, run, sliced, write_out
-from ..reductions import averaged, sum
-
-__all__ = ["cumulative_prod", "cumulative_sum", "ediff1d", "gradient", "trapezoid", "unwrap"]
+from ..reducing import averaged
+from ..reductions import sum
 
 
 def gradient(x: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:

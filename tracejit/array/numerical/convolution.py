@@ -10,8 +10,6 @@ from ...tensors.tensor import Tensor
 from ..operands import cast, conjugated, promoted_arrays, reshaped, run
 from ..rearranging import flip
 
-__all__ = ["convolve", "correlate"]
-
 
 def _padding(name: str, mode: Any, kernel: int) -> tuple[int, int]:
     """Zeros before and behind the longer line of what NumPy calls `mode`."""

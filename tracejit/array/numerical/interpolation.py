@@ -12,10 +12,8 @@ from ...tensors.tensor import Tensor
 from ..indexing.access import getitem
 from ..joining import concatenate
 from ..operands import as_tensor, cast, promoted, require_real, reshaped, run, sliced
-from ..reductions import averaged
+from ..reducing import averaged
 from .reals import imag, real
-
-__all__ = ["interp"]
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Tensor:

@@ -26,22 +26,9 @@ from ..operands import (
     run,
     sliced,
 )
-from ..reductions import averaged, sum
+from ..reducing import averaged
+from ..reductions import sum
 from .convolution import convolve
-
-__all__ = [
-    "poly",
-    "polyadd",
-    "polyder",
-    "polydiv",
-    "polyfit",
-    "polyint",
-    "polymul",
-    "polysub",
-    "polyval",
-    "roots",
-    "vander",
-]
 
 #: The largest number of powers: each of them is an operation in the program.
 _MOST_POWERS: Final = 1024

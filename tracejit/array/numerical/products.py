@@ -13,8 +13,6 @@ from ..joining import stack
 from ..manipulation import expand_dims, moveaxis, squeeze
 from ..operands import conjugated, given_as_array, promoted_arrays, run
 
-__all__ = ["cross", "matvec", "vecmat"]
-
 
 def cross(
     x: Any, y: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None

@@ -24,19 +24,6 @@ from ..manipulation import broadcast_arrays
 from ..operands import as_tensor, cast, filled, given_as, given_as_array, given_as_scalar, run
 from ..sorting import sort
 
-__all__ = [
-    "angle",
-    "array_equiv",
-    "conj",
-    "conjugate",
-    "imag",
-    "iscomplex",
-    "isreal",
-    "real",
-    "real_if_close",
-    "sort_complex",
-]
-
 
 def real(val: Any) -> Tensor:
     """The real part of `val`, a view of it; a real `val` itself.

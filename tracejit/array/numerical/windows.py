@@ -10,9 +10,7 @@ import numpy as np
 from ...dispatch import special_kernels as _special_kernels  # noqa: F401 - makes eager kernels native
 from ...tensors.tensor import Tensor
 from ..operands import as_tensor, constant_of, floating, given_as_array, require_real, run
-from ..reductions import averaged
-
-__all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
+from ..reducing import averaged
 
 
 def bartlett(M: int) -> Tensor:

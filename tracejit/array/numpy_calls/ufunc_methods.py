@@ -22,6 +22,7 @@ from ..indexing.access import folded_at, getitem, index_add, index_update
 from ..joining import concatenate, stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..operands import as_tensor, cast, choice, filled, holds_tensors, is_everywhere, run, sliced
+from ..reducing import accumulated
 from . import protocol
 from .options import write_out
 
@@ -309,7 +310,7 @@ def reduceat(name: str, x: Any, indices: Any, axis: int = 0, dtype: Any = None, 
     if isinstance(out, tuple):
         (out,) = out
     if name == "add":
-        lines = reductions.accumulated(moveaxis(x, place, 0), dtype)
+        lines = accumulated(moveaxis(x, place, 0), dtype)
         lengths = stops - bounds
         segments = np.repeat(np.arange(bounds.size), lengths)
         offsets = np.arange(segments.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)

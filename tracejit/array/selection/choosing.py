@@ -31,8 +31,6 @@ from ..operands import (
 )
 from . import sized
 
-__all__ = ["choose", "compress", "extract", "flatnonzero", "piecewise", "select"]
-
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     """Select each element from the first choice whose condition is true there, or `default` where none is.

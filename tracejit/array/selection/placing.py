@@ -18,8 +18,6 @@ from ..manipulation import broadcast_to, ravel
 from ..numpy_calls.protocol import as_arrays
 from ..operands import as_tensor, cast, choice, is_everywhere, reshaped, run
 
-__all__ = ["copyto", "place", "put", "put_along_axis", "putmask"]
-
 
 def _is_array(name: str, x: Any) -> bool:
     """Whether `x` is an ndarray, which NumPy's own function writes to."""

@@ -18,18 +18,6 @@ from ..operands import as_tensor, filled, given_as_array, promoted_arrays, resha
 from ..sorting import check_options
 from . import sized
 
-__all__ = [
-    "intersect1d",
-    "isin",
-    "setdiff1d",
-    "setxor1d",
-    "union1d",
-    "unique_all",
-    "unique_counts",
-    "unique_inverse",
-    "unique_values",
-]
-
 
 def isin(
     element: Any,

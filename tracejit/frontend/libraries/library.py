@@ -93,6 +93,13 @@ SELECTING: Final = frozenset(("compress", "extract", "flatnonzero", "nonzero", "
 _WRITING_NAMES: Final = ARRAY_WRITERS | WRITERS | {"byteswap", "setitem", "shuffle"}
 _STORES_ITEMS: Final = dis.opmap["STORE_SUBSCR"]
 _STORES_SLICES: Final = dis.opmap.get("STORE_SLICE", _STORES_ITEMS)
+#: Statements that change objects: ``del d[k]``, ``o.a = v``, ``del o.a``.
+_CHANGES: Final = frozenset(dis.opmap[name] for name in ("DELETE_SUBSCR", "STORE_ATTR", "DELETE_ATTR"))
+#: Methods of lists and dicts that change them.
+_CONTAINER_WRITERS: Final = frozenset(
+    ("append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "update",
+     "__delitem__", "setattr", "delattr", "delitem", "iadd", "iconcat", "imul", "ior")
+)  # fmt: skip
 _BINARY_OP: Final = dis.opmap["BINARY_OP"]
 _IN_PLACE: Final = [
     number
@@ -301,6 +308,12 @@ def may_write_arrays(code: CodeType) -> bool:
     )
     slices = _STORES_SLICES in opcodes[::2]
     return slices or in_place or writes_items(code) or not _WRITING_NAMES.isdisjoint(code.co_names)
+
+
+def may_change_containers(code: CodeType) -> bool:
+    """Whether `code` may change a list, dict or object, by a statement or a method of theirs."""
+    changes = not _CHANGES.isdisjoint(code.co_code[::2])
+    return changes or may_write_arrays(code) or not _CONTAINER_WRITERS.isdisjoint(code.co_names)
 
 
 def may_be_traced(value: Any) -> bool:

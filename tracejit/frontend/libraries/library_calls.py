@@ -95,8 +95,8 @@ class LibraryCalls:
                 values = [value.value for value in positional if isinstance(value, Constant)]
                 names = values if function is operator.attrgetter else values[:1]
                 if len(values) == len(positional) > 0 and all(type(value) is str for value in names):
-                    made = function(*values)
-                    return Place(Source("object", made, f"operator.{name}"), made, settled=True)
+                    getter = function(*values)
+                    return Place(Source("object", getter, f"operator.{name}"), getter, settled=True)
             if module == "decimal":
                 self.escapes.state.watch("the arithmetic of decimal")
             state = library.state_of(function, positional)
@@ -134,6 +134,7 @@ class LibraryCalls:
                     ],
                 )
             self.escapes.escape_closure(function)
+            self.uses.makes_arrays |= isinstance(function, np.ufunc) or str(module).startswith("numpy")
             if isinstance(function, type) and issubclass(function, _PATHS()):
                 self.escapes.hand_over(positional, named)
                 return Instance(function)

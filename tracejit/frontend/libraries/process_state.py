@@ -50,10 +50,16 @@ def _locale() -> Any:
     return locale.setlocale(locale.LC_ALL), locale.localeconv()
 
 
+def _temporary_files() -> Any:
+    module = sys.modules.get("tempfile")  # whoever asks has loaded it
+    return getattr(module, "tempdir", None), getattr(module, "template", None)
+
+
 #: Functions that read each part of the state, by the name that messages give it.
 STATES: Final[dict[str, Callable[[], Any]]] = {
     "the environment": lambda: dict(os.environ),
     "the working directory": os.getcwd,
+    "the folder for temporary files": _temporary_files,
     "the time zone": lambda: (os.environ.get("TZ"), time.tzname, time.timezone),
     "the locale": _locale,
     "the limits of the interpreter": lambda: (
@@ -94,6 +100,7 @@ _READING_FUNCTIONS: Final = Loaded(*_READERS)
 _NAMES: Final = {
     "environ": "the environment", "environb": "the environment", "getenv": "the environment",
     "getcwd": "the working directory", "getcwdb": "the working directory", "cwd": "the working directory",
+    "tempdir": "the folder for temporary files", "template": "the folder for temporary files",
     "localtime": "the time zone", "tzname": "the time zone",
     "localeconv": "the locale", "_setlocale": "the locale",
     "isEnabledFor": "the levels of loggers", "getEffectiveLevel": "the levels of loggers",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from ...arguments.errors import check_public as _check_public
-from .convolutions import choose_conv_method, convolve, correlate, fftconvolve
+from ...surface.namespaces import SCIPY_SIGNAL as _SCIPY_SIGNAL
 
-__all__ = ["choose_conv_method", "convolve", "correlate", "fftconvolve"]
-
-_check_public(globals(), __all__, "scipy.signal.")
+_SCIPY_SIGNAL.attach(globals())

@@ -1,4 +1,4 @@
-"""The gamma and beta functions, zeta functions, and counts of combinations."""
+"""Functions composed of gamma and zeta functions: logarithms, derivatives, factorials, combinations."""
 
 from __future__ import annotations
 
@@ -10,36 +10,8 @@ from ...array.operands import as_tensor, reshaped, run
 from ...array.ranges import arange
 from ...base.errors import DomainError
 from ...tensors.tensor import Tensor
+from .functions import binom, digamma, gamma, gammaln
 from .operands import floats, special
-
-__all__ = [
-    "beta",
-    "betaln",
-    "binom",
-    "comb",
-    "digamma",
-    "factorial",
-    "gamma",
-    "gammaln",
-    "loggamma",
-    "multigammaln",
-    "polygamma",
-    "psi",
-    "zeta",
-]
-
-
-def gammaln(x: Any) -> Tensor:
-    """log |gamma x|; infinite at 0 and the negative integers.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.gammaln([1.0, 5.0])
-        tensor([0.        , 3.17805383])
-
-    Semantics: ``scipy.special.gammaln``.
-    """
-    return special("gammaln", x)
 
 
 def loggamma(x: Any) -> Tensor:
@@ -54,35 +26,6 @@ def loggamma(x: Any) -> Tensor:
     """
     (x,) = floats(x)
     return run("where", run("lt", x, 0.0), math.nan, special("gammaln", x))
-
-
-def gamma(x: Any) -> Tensor:
-    """The gamma function; NaN at negative integers, infinite at 0 with the sign of the zero.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.gamma([0.5, 5.0])
-        tensor([ 1.77245385, 24.        ])
-
-    Semantics: ``scipy.special.gamma``.
-    """
-    return special("gamma", x)
-
-
-def digamma(x: Any) -> Tensor:
-    """The derivative of log gamma x; NaN at negative integers.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.digamma([1.0, 2.0])
-        tensor([-0.57721566,  0.42278434])
-
-    Semantics: ``scipy.special.digamma``.
-    """
-    return special("digamma", x)
-
-
-psi = digamma
 
 
 def polygamma(n: Any, x: Any) -> Tensor:
@@ -115,32 +58,6 @@ def zeta(x: Any, q: Any = None) -> Tensor:
     Semantics: ``scipy.special.zeta`` of real numbers. Gradients flow to both.
     """
     return special("riemann_zeta", x) if q is None else special("zeta", x, q)
-
-
-def beta(a: Any, b: Any) -> Tensor:
-    """gamma(a) gamma(b) / gamma(a + b).
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.beta(2.0, 3.0)
-        tensor(0.08333333)
-
-    Semantics: ``scipy.special.beta``.
-    """
-    return special("beta", a, b)
-
-
-def betaln(a: Any, b: Any) -> Tensor:
-    """log |beta(a, b)|.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.betaln(2.0, 3.0)
-        tensor(-2.48490665)
-
-    Semantics: ``scipy.special.betaln``.
-    """
-    return special("betaln", a, b)
 
 
 def multigammaln(a: Any, d: int) -> Tensor:
@@ -180,19 +97,6 @@ def factorial(n: Any, exact: bool = False) -> Tensor:
         raise DomainError("factorial: exact=True is not supported for tensors; use math.factorial")
     (n,) = floats(n)
     return run("where", run("lt", n, 0.0), 0.0, gamma(run("maximum", n, 0.0) + 1.0))
-
-
-def binom(n: Any, k: Any) -> Tensor:
-    """The binomial coefficient of real `n` and `k`.
-
-    Example:
-        >>> import tracejit as tj
-        >>> tj.scipy.special.binom(5.0, 2.0)
-        tensor(10.)
-
-    Semantics: ``scipy.special.binom``.
-    """
-    return special("binom", n, k)
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Tensor:

@@ -13,8 +13,6 @@ from ...nn import activations
 from ...tensors.tensor import Tensor
 from .operands import floats
 
-__all__ = ["log_softmax", "logsumexp", "softmax"]
-
 
 def logsumexp(
     a: Any,

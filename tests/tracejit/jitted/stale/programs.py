@@ -43,6 +43,8 @@ sys.set_int_max_str_digits(4300)
 threading.current_thread().name = 'MainThread'
 np.seterrcall(None)
 np.setbufsize(8192)
+import tempfile
+tempfile.tempdir, tempfile.template = None, 'tmp'
 """
 _ORIGINALS = """
 ORIGINAL_ABS, ORIGINAL_FLOOR, ORIGINAL_PI, ORIGINAL_HYPOT = abs, math.floor, math.pi, np.hypot

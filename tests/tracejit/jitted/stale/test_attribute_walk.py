@@ -135,13 +135,13 @@ def change(names: dict[str, Any], random: np.random.Generator, count: int) -> st
         if random.integers(4) == 0 and "p" in vars(target):
             type.__delattr__(target, "p") if isinstance(target, type) else vars(target).pop("p")
             return f"del {place}.p"
-        made = kinds(count + 0.25)
-        made = made[:2] if place == "o" else made
-        kind = int(random.integers(len(made)))
+        attributes = kinds(count + 0.25)
+        attributes = attributes[:2] if place == "o" else attributes
+        kind = int(random.integers(len(attributes)))
         if place == "o" and any(isinstance(vars(each).get("p"), property) for each in type(target).__mro__):
-            vars(target)["p"] = made[kind]
+            vars(target)["p"] = attributes[kind]
         else:
-            target.p = made[kind]
+            target.p = attributes[kind]
         return f"{place}.p = kind {kind}"
     if step < 9:
         named, base = (("Named", "Middle"), ("Named", "B"), ("Middle", "A"), ("Middle", "B"))[

@@ -219,9 +219,9 @@ READS: dict[str, Read] = {
     ),
     'singleton metaclass': (
         (
-            'class M(type):\n    made = {}\n    def __call__(cls, *a, **kw):\n'
-            '        if cls not in M.made: M.made[cls] = super().__call__(*a, **kw)\n'
-            '        return M.made[cls]\nclass C(metaclass=M):\n    k = v\nC()'
+            'class M(type):\n    instances = {}\n    def __call__(cls, *a, **kw):\n'
+            '        if cls not in M.instances: M.instances[cls] = super().__call__(*a, **kw)\n'
+            '        return M.instances[cls]\nclass C(metaclass=M):\n    k = v\nC()'
         ),
         'C().k = v',
         'C().k',

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....array.elementwise.floats import where
-from .....array.elementwise.transcendental import exp
+from .....array.elementwise.ufuncs import exp
 from .....array.operands import as_tensor
 from .....scipy.special import betainc, betaln, xlog1py, xlogy
 from ...arrays import for_arrays

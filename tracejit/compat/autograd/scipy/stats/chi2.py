@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .....array.elementwise.transcendental import exp
+from .....array.elementwise.ufuncs import exp
 from .....array.operands import as_tensor
 from ...arrays import for_arrays
 from .gamma import log_density, probability

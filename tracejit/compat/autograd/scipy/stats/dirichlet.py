@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .....array.elementwise.transcendental import exp
+from .....array.elementwise.ufuncs import exp
 from .....array.operands import as_tensor
 from .....scipy.special import gammaln, xlogy
 from ...arrays import for_arrays, values_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from .....array.diagonals import diag, diagonal, eye
 from .....array.elementwise.floats import where
-from .....array.elementwise.transcendental import exp, log
+from .....array.elementwise.ufuncs import exp, log
 from .....array.operands import as_tensor, filled
 from .....base.errors import ShapeError
 from .....linalg import cholesky, eigvalsh, pinv, slogdet

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from .....array.elementwise.transcendental import exp, log
+from .....array.elementwise.ufuncs import exp, log
 from .....array.operands import as_tensor
 from .....scipy.special import log_ndtr, ndtr
 from ...arrays import for_arrays

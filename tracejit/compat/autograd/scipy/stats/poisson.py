@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .....array.elementwise.arithmetic import floor
 from .....array.elementwise.floats import where
-from .....array.elementwise.transcendental import exp
+from .....array.elementwise.ufuncs import exp, floor
 from .....array.operands import as_tensor
 from .....scipy.special import gammaincc, gammaln, xlogy
 from ...arrays import for_arrays

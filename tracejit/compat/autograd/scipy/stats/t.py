@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .....array.elementwise.floats import where
-from .....array.elementwise.transcendental import exp, log, log1p
+from .....array.elementwise.ufuncs import exp, log, log1p
 from .....array.operands import as_tensor
 from .....scipy.special import betainc, gammaln
 from ...arrays import for_arrays
