@@ -333,9 +333,8 @@ class UncompiledCallWarning(UserWarning):
 
 class UndeterminedGradientWarning(RuntimeWarning):
     """Warning that a gradient is NaN, because it does not exist or is not determined: that of vectors of
-    equal eigenvalues or singular values, of defective matrices, and of dependent columns.
-
-    Compiled code gives the same NaN and does not warn.
+    equal eigenvalues or singular values, of defective matrices, and of dependent columns. Of nearly equal
+    values the warning is that few digits of the gradient are right.
 
     Example:
         >>> import warnings

@@ -184,6 +184,8 @@ class Op:
     #: Whether it does something beside computing its result, which nothing may drop, repeat or reorder.
     effect: bool = False
     commutative: bool = False
+    #: Operands in which it is linear, the others held: names, together where these may change together.
+    linear: tuple[str, ...] = ()
     #: Whether it divides its first operand by its second one: inverted where many elements share it.
     quotient: bool = False
     #: Whether finite cotangents of an elementwise op give finite gradients at all finite operands.

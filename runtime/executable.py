@@ -27,6 +27,7 @@ from ..codegen.interface import (
     Library,
 )
 from ..ir.graph import Function
+from ..ir.ops.linalg.undetermined import GRADIENT_WARNING
 from .cache.code import Code
 from .compilation import Compilation, Upgrade
 from .denormals import flushing
@@ -68,6 +69,7 @@ class Executable:
         milliseconds: compile time by phase.
         found: whether the machine code came from the disk cache.
         errors: messages by the status that ``@main`` gives, less 1.
+        calls_python: whether it calls Python from within, if only to warn.
         not_lowered: ops that run by their NumPy kernel from within.
         kernels: how many kernels it has.
         arena_bytes: bytes for intermediate values.
@@ -115,7 +117,9 @@ class Executable:
         self.errors, self.reuses = code.errors, code.reuses
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
         self.slow_enough = code.cycles > RELEASE_GIL_CYCLES
-        self.not_lowered = [call.instruction.op.name for call in compiled.host_calls]
+        called = [call.instruction.op for call in compiled.host_calls]
+        self.calls_python = bool(called)
+        self.not_lowered = [op.name for op in called if op is not GRADIENT_WARNING]
         self._callbacks = [callback_of(call, self._raised) for call in compiled.host_calls]
         self._use(self._link(code))
         self.milliseconds.update(self.library.milliseconds)

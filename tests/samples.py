@@ -135,9 +135,15 @@ def _masked_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, shape in itertools.product(DTYPES, SHAPES):
         if dtype.kind == "f":
             yield Sample(
-                [mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)],
-                {"of": ""},
+                [mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)], {}
             )
+
+
+def _silent_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    """Samples that do not warn, nor do their gradients."""
+    for sample in _masked_floats(op, rng):
+        x, mask = sample.operands
+        yield Sample([x, np.zeros_like(mask)], {"of": "vectors"})
 
 
 def _casts(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
@@ -389,7 +395,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "fma": _multiply_adds,
-    "nan_unless_zero": _masked_floats, "warn_unless_zero": _masked_floats,
+    "nan_unless_zero": _masked_floats, "warn_unless_zero": _silent_floats,
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
@@ -417,6 +423,7 @@ ELSEWHERE = {
     "interpreted": "made where the compiler fails: tests/codegen/plan/test_recovery.py",
     "custom_rule": "its meaning is its regions: tests/tracejit/transforms/test_custom_grad.py",
     "pure_callback": "its meaning is a Python function: tests/tracejit/test_callbacks.py",
+    "gradient_warning": "it warns: tests/tracejit/linalg/test_nearly_equal_values.py",
     "debug_callback": "what it does is the point: tests/tracejit/tools/test_debug.py",
     **dict.fromkeys(
         ("switch", "while", "scan", "while_vjp", "rewind"),
@@ -667,9 +674,9 @@ _RENAMED = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high), "fma": lambda x, y, z: x * y + z,
-    "nan_unless_zero": lambda x, mask, of="":
+    "nan_unless_zero": lambda x, mask:
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
-    "warn_unless_zero": lambda x, mask, of="": x,
+    "warn_unless_zero": lambda x, mask, of: x,
     "cast": lambda x, dtype: x.astype(dtype),
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sech_squared": _by_math(_sech_squared), "lorentzian": _np_lorentzian,

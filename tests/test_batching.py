@@ -19,6 +19,7 @@ from tracejit.ir.graph import Function, Instruction, Value
 from tracejit.ir.ops.creation import EMPTY
 from tracejit.ir.ops.define import define
 from tracejit.ir.ops.linalg.pairs import COMPLEX_LINALG
+from tracejit.ir.ops.linalg.undetermined import GRADIENT_WARNING
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.registry import NONDIFF, OPS, Kind, Op
 from tracejit.ir.text.parser import parse_function
@@ -134,7 +135,7 @@ def test_no_example_and_one(size: int) -> None:
 
 
 #: Ops that passes write alone, of which nobody maps.
-_OF_PASSES = (COMPLEX_LINALG, EMPTY)
+_OF_PASSES = (COMPLEX_LINALG, EMPTY, GRADIENT_WARNING)
 
 
 @pytest.mark.parametrize(

@@ -4,37 +4,12 @@ from __future__ import annotations
 
 import bisect
 import functools
-import os
 import sys
 from types import CodeType, FrameType
 
-import numpy as np
-
 from .base.process.finalization import forgotten_with
+from .base.user_code import COMMANDS, is_user_file
 from .ir.graph import Location
-
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: The folders of the library's sources; in a checkout some are beside the package rather than in it.
-_ROOTS = (
-    _PACKAGE,
-    *{os.path.realpath(_PACKAGE + part) + os.sep for part in ("base", "ir", "codegen", "runtime")},
-)
-_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
-#: Folder of the command line: frames above it are no program of the user's, only what started the command.
-_COMMANDS = os.path.join(_PACKAGE, "tools", "cli", "")
-#: The demo is a user's program that happens to be installed with the package.
-_DEMO = os.path.join(_PACKAGE, "tools", "demo", "")
-
-
-@functools.lru_cache(maxsize=4096)
-def is_user_file(file: str) -> bool:
-    """Whether code in `file` is the user's: neither this package's nor numpy's nor the interpreter's."""
-    return not (is_own_file(file) or file.startswith((_NUMPY, "<frozen")))
-
-
-def is_own_file(file: str) -> bool:
-    """Whether `file` is a part of this package."""
-    return file.startswith(_ROOTS) and not file.startswith(_DEMO)
 
 
 class _Code:
@@ -49,7 +24,7 @@ class _Code:
         #: Locations by offset of an instruction; None where the code is not the user's.
         self.lines: dict[int, Location] | None = {} if is_user_file(file) else None
         #: Whether the user's line may be above it: it is neither the user's nor that of a command.
-        self.is_passed = self.lines is None and not file.startswith(_COMMANDS)
+        self.is_passed = self.lines is None and not file.startswith(COMMANDS)
         #: The start offsets of the line table's rows, and their lines; set on first use.
         self._table: tuple[list[int], list[int]] | None = None
 
@@ -96,11 +71,3 @@ def user_location(skipped: int = 0) -> Location | None:
 def line_of(frame: FrameType) -> Location:
     """The line that `frame` runs."""
     return _location(frame.f_code.co_filename, frame.f_lineno or frame.f_code.co_firstlineno)
-
-
-def user_stacklevel() -> int:
-    """The ``stacklevel`` with which a warning of the caller's is about the user's line."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and not is_user_file(frame.f_code.co_filename):
-        frame, level = frame.f_back, level + 1
-    return level

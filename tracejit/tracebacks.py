@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from .base.errors import TracejitError
-from .location import is_own_file
+from .base.user_code import is_own_file
 
 
 def fold_uncaught() -> None:

@@ -6,8 +6,7 @@ from typing import Final
 
 from ...base.records import record
 from .exponential import LN2_HIGH, LN2_LOW
-from .tables import logarithms
-from .tables.coefficients import Table
+from .tables import Table, logarithms
 
 
 @record
@@ -18,10 +17,13 @@ class Base:
     two_low: dict[str, float]
     e_high: dict[str, float]
     e_low: dict[str, float]
-    #: Tables of `wide_logarithm`: c of each cell, -log_b c, and the series.
-    inverses: Table
-    logs: Table
-    series: Table
+    #: Beginning of its tables' names.
+    name: str
+
+    def table(self, of: str) -> Table:
+        """Tables of `wide_logarithm`: "INVERSES", c of each cell, "LOGS", -log_b c, and "SERIES"."""
+        table: Table = getattr(logarithms, f"{self.name}_{of}")
+        return table
 
 
 def _table(f32: str, f64: str) -> dict[str, float]:
@@ -35,25 +37,19 @@ NATURAL: Final = Base(
     LN2_LOW,
     ONE,
     ZERO,
-    logarithms.NATURAL_INVERSES,
-    logarithms.NATURAL_LOGS,
-    logarithms.NATURAL_SERIES,
+    "NATURAL",
 )
 BINARY: Final = Base(
     ONE,
     ZERO,
     _table("0x1.715476p+0", "0x1.71547652b82fep+0"),
     _table("0x1.4ae0cp-26", "0x1.777d0ffda0d24p-56"),
-    logarithms.BINARY_INVERSES,
-    logarithms.BINARY_LOGS,
-    logarithms.BINARY_SERIES,
+    "BINARY",
 )
 DECIMAL: Final = Base(
     _table("0x1.344p-2", "0x1.34413509f7000p-2"),
     _table("0x1.3509f8p-18", "0x1.3fde623e2566bp-43"),
     _table("0x1.bcb7b2p-2", "0x1.bcb7b1526e50ep-2"),
     _table("-0x1.5b235ep-27", "0x1.95355baaafad3p-57"),
-    logarithms.DECIMAL_INVERSES,
-    logarithms.DECIMAL_LOGS,
-    logarithms.DECIMAL_SERIES,
+    "DECIMAL",
 )

@@ -12,8 +12,7 @@ from typing import Final
 from ..llvm.emitter import Emitter, Reg
 from .exponential import exp_product, expm1_reduced, reduce, scale
 from .support import BIAS, muladd, polynomial, power_of_two, two_product
-from .tables import piecewise
-from .tables.coefficients import ERF_MIDDLE, ERF_SMALL, ERF_TAIL, ERFC, ERFC_CENTRE
+from .tables import elementary, piecewise
 from .wide import lookup
 from .wide.lookup import scaled_erfc
 
@@ -33,9 +32,11 @@ def erf(b: Emitter, x: Reg) -> Reg:
             return lookup.odd_by_eighths(b, x, piecewise.ERF_EIGHTHS)
         value = lookup.around_centres(b, b.min(BELOW_TOP, size), piecewise.ERF_CELLS, piecewise.ERF_STEP)
         return b.copysign(value, x)
-    near = muladd(b, size, polynomial(b, b.mul(x, x), ERF_SMALL[dtype]), size)
+    near = muladd(b, size, polynomial(b, b.mul(x, x), elementary.ERF_SMALL[dtype]), size)
     held = b.min(ERF_TOP[dtype], size)
-    exponent = b.mul(b.neg(held), polynomial(b, b.sub(held, ERF_MIDDLE[dtype]), ERF_TAIL[dtype]))
+    exponent = b.mul(
+        b.neg(held), polynomial(b, b.sub(held, elementary.ERF_MIDDLE[dtype]), elementary.ERF_TAIL[dtype])
+    )
     biased, r = reduce(b, exponent, BIAS[dtype])
     power = power_of_two(b, b.bits(biased), dtype)
     far = b.sub(1.0, muladd(b, power, expm1_reduced(b, r), power))
@@ -66,13 +67,13 @@ def _upper_wide(b: Emitter, size: Reg) -> Reg:
 def _upper(b: Emitter, size: Reg) -> Reg:
     """erfc at 0 <= size <= ERFC_TOP."""
     dtype = size.dtype
-    centre = ERFC_CENTRE[dtype]
+    centre = elementary.ERFC_CENTRE[dtype]
     inverse = b.div(1.0, b.add(size, centre))
     q = b.mul(b.sub(size, centre), inverse)
     # q (x + K) = x - K, whatever the roundings above: x - K (q + 1) - q x is what is missing.
     missing = b.fma(b.neg(q), size, b.fma(b.exact("fadd", q, 1.0), b.const(-centre, size), size))
     q = muladd(b, missing, inverse, q)
-    first, *others = ERFC[dtype]
+    first, *others = elementary.ERFC[dtype]
     slope = polynomial(b, q, others)
     sum_, sum_low = _sum_of_product(b, first, q, slope)
     factor, factor_low = two_product(b, sum_, inverse)

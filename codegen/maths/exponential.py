@@ -11,8 +11,7 @@ from typing import Final
 
 from ..llvm.emitter import Emitter, Reg
 from .support import BIAS, MAGIC, horner, muladd, polynomial, power_of_two, two_sum
-from .tables import powers
-from .tables.coefficients import EXP, EXP2
+from .tables import elementary, powers
 from .wide import lookup
 
 LOG2_E: Final = float.fromhex("0x1.71547652b82fep+0")
@@ -58,12 +57,12 @@ def reduce(b: Emitter, x: Reg, offset: float) -> tuple[Reg, Reg]:
 def expm1_reduced(b: Emitter, r: Reg) -> Reg:
     """e^r - 1 for |r| <= ln(2)/2."""
     square = b.mul(r, r)
-    return muladd(b, square, polynomial(b, r, EXP[r.dtype], square), r)
+    return muladd(b, square, polynomial(b, r, elementary.EXP[r.dtype], square), r)
 
 
 def exp2_reduced(b: Emitter, r: Reg) -> Reg:
     """2^r for |r| <= 1/2."""
-    first, *rest = EXP2[r.dtype]
+    first, *rest = elementary.EXP2[r.dtype]
     return muladd(b, r, muladd(b, r, polynomial(b, r, rest), first), 1.0)
 
 
@@ -132,7 +131,7 @@ def exp(b: Emitter, x: Reg) -> Reg:
     if lookup.usable(b, x):
         return _exp_wide(b, x)
     biased, r = reduce(b, clamp(b, x, *EXP_RANGE[x.dtype]), 2 * BIAS[x.dtype])
-    slope = muladd(b, r, polynomial(b, r, EXP[x.dtype]), 1.0)
+    slope = muladd(b, r, polynomial(b, r, elementary.EXP[x.dtype]), 1.0)
     return scale(b, muladd(b, r, slope, 1.0), biased)
 
 
@@ -168,7 +167,7 @@ def expm1(b: Emitter, x: Reg) -> Reg:
     high, low = two_sum(b, base, b.exact("fmul", half, r))
     # d e^r = e^r dr, of which 1 + r is enough
     low = muladd(b, half, muladd(b, r_low, r, r_low), b.exact("fadd", low, base_low))
-    first, *others = EXP[dtype]
+    first, *others = elementary.EXP[dtype]
     slope = muladd(b, r, polynomial(b, r, others, square), first)
     bend = muladd(b, b.mul(half, square), slope, low)
     result = b.mul(b.exact("fadd", high, bend), 2.0)

@@ -14,7 +14,7 @@ from typing import Final
 from ..llvm.emitter import Emitter, Reg, constant
 from ..llvm.operations import Load, Offset
 from .support import flip_sign, muladd, polynomial, two_sum
-from .tables.coefficients import COS_QUARTER, SIN_QUARTER
+from .tables import elementary
 
 #: 64 zero bits, then the first 1,216 bits of 2/pi after the binary point (mpmath).
 TWO_OVER_PI: Final = (
@@ -68,14 +68,14 @@ def _reduced(b: Emitter, x: Reg) -> tuple[Reg, list[Reg]]:
 def sin_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
     """sin(r + low) for |r| <= pi/4, as a double word."""
     z = b.mul(r, r)
-    cube = b.mul(z, polynomial(b, z, SIN_QUARTER[r.dtype]))
+    cube = b.mul(z, polynomial(b, z, elementary.SIN_QUARTER[r.dtype]))
     return two_sum(b, r, muladd(b, r, cube, low))
 
 
 def cos_quarter(b: Emitter, r: Reg, low: Reg) -> tuple[Reg, Reg]:
     """cos(r + low) for |r| <= pi/4, as a double word."""
     z = b.mul(r, r)
-    tail = muladd(b, b.mul(z, z), polynomial(b, z, COS_QUARTER[r.dtype]), b.neg(b.mul(r, low)))
+    tail = muladd(b, b.mul(z, z), polynomial(b, z, elementary.COS_QUARTER[r.dtype]), b.neg(b.mul(r, low)))
     half = b.mul(z, 0.5)
     near = b.exact("fsub", 1.0, half)
     lost = b.exact("fsub", b.exact("fsub", 1.0, near), half)

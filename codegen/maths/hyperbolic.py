@@ -25,8 +25,7 @@ from .support import (
     power_of_two,
     two_sum,
 )
-from .tables import piecewise
-from .tables.coefficients import COSH, SINH
+from .tables import elementary, piecewise
 from .wide import logarithm, lookup
 
 #: sinh and cosh are infinite from here on, and k is 129 or 1025.
@@ -52,8 +51,8 @@ def _parts(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg, Reg]:
     opposite = b.sub(integer_like(b, both, x), bits)
     down = power_of_two(b, b.select(b.lt(opposite, 0), b.const(0, opposite), opposite), dtype)
     z = b.mul(r, r)
-    s = muladd(b, b.mul(r, z), polynomial(b, z, SINH[dtype]), r)
-    return up, down, s, b.mul(z, polynomial(b, z, COSH[dtype]))
+    s = muladd(b, b.mul(r, z), polynomial(b, z, elementary.SINH[dtype]), r)
+    return up, down, s, b.mul(z, polynomial(b, z, elementary.COSH[dtype]))
 
 
 def sinh(b: Emitter, x: Reg) -> Reg:

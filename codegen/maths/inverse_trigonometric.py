@@ -10,7 +10,7 @@ from typing import Final
 
 from ..llvm.emitter import INT_OF, Emitter, Reg
 from .support import INFINITY, NAN, muladd, polynomial
-from .tables.coefficients import ASIN, ATAN
+from .tables import elementary
 
 PI_HALF: Final = {
     "f32": (float.fromhex("0x1.921fb6p+0"), float.fromhex("-0x1.777a5cp-25")),
@@ -24,7 +24,7 @@ def _asin_parts(b: Emitter, x: Reg) -> tuple[Reg, Reg, Reg, Reg]:
     large = b.gt(size, 0.5)
     z = b.select(large, muladd(b, size, -0.5, 0.5), b.mul(x, x))
     t = b.select(large, b.sqrt(z), size)
-    return large, size, t, b.mul(b.mul(t, z), polynomial(b, z, ASIN[x.dtype]))
+    return large, size, t, b.mul(b.mul(t, z), polynomial(b, z, elementary.ASIN[x.dtype]))
 
 
 def asin(b: Emitter, x: Reg) -> Reg:
@@ -62,8 +62,8 @@ def _atan_bend(b: Emitter, t: Reg) -> Reg:
     """atan t / t - 1 for |t| <= 1."""
     z = b.mul(t, t)
     # The series alternates: the last steps one by one, since even and odd powers apart would cancel.
-    *nearest, last = ATAN[t.dtype][:5]
-    total = muladd(b, z, polynomial(b, z, ATAN[t.dtype][5:]), last)
+    *nearest, last = elementary.ATAN[t.dtype][:5]
+    total = muladd(b, z, polynomial(b, z, elementary.ATAN[t.dtype][5:]), last)
     for number in reversed(nearest):
         total = muladd(b, z, total, number)
     return b.mul(z, total)

@@ -28,7 +28,7 @@ from .support import (
     two_product,
     two_sum,
 )
-from .tables.coefficients import LOG
+from .tables import elementary
 from .wide import logarithm, lookup
 
 SQRT_HALF: Final = 0.5**0.5
@@ -70,13 +70,13 @@ def log1p_excess(b: Emitter, f: Reg) -> Reg:
     """log(1 + f) - f for sqrt(1/2) <= 1 + f <= sqrt(2)."""
     if f.dtype == "f32":
         square = b.mul(f, f)
-        tail = b.mul(b.mul(square, f), polynomial(b, f, LOG["f32"], square))
+        tail = b.mul(b.mul(square, f), polynomial(b, f, elementary.LOG["f32"], square))
         return muladd(b, b.mul(f, -0.5), f, tail)
     # log(1 + f) = f - f^2/2 + s (f^2/2 + z L(z)): fdlibm, e_log.c
     s = b.div(f, b.add(f, 2.0))
     z = b.mul(s, s)
     minus_half_square = b.mul(b.mul(f, -0.5), f)
-    inner = muladd(b, z, polynomial(b, z, LOG["f64"]), b.neg(minus_half_square))
+    inner = muladd(b, z, polynomial(b, z, elementary.LOG["f64"]), b.neg(minus_half_square))
     return muladd(b, s, inner, minus_half_square)
 
 
@@ -85,7 +85,7 @@ def _scaled_excess(b: Emitter, f: Reg, scale: float, more: Reg) -> Reg:
     if f.dtype == "f64":
         return muladd(b, log1p_excess(b, f), scale, more)
     square, square_low = two_product(b, f, f)
-    tail = b.mul(b.mul(square, f), polynomial(b, f, LOG["f32"], square))
+    tail = b.mul(b.mul(square, f), polynomial(b, f, elementary.LOG["f32"], square))
     rest = muladd(b, square_low, -0.5 * scale, muladd(b, tail, scale, more))
     return muladd(b, square, -0.5 * scale, rest)
 

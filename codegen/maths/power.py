@@ -22,8 +22,7 @@ from .support import (
     two_product,
     two_sum,
 )
-from .tables import powers
-from .tables.coefficients import LOG2_IN_F64, LOG2_WIDE
+from .tables import elementary, powers
 from .wide import lookup, power
 
 #: 2 / ln 2 and 2 / (3 ln 2), as double words (mpmath).
@@ -35,7 +34,7 @@ def _pow_f32(b: Emitter, size: Reg, y: Reg) -> Reg:
     # Only the logarithm and its product with y need f64; what is left of them after rounding is again f32.
     e, m = split_any(b, size)
     f = b.cast(b.exact("fsub", m, 1.0), "f64")
-    log2 = muladd(b, f, polynomial(b, f, LOG2_IN_F64["f64"]), b.cast(e, "f64"))
+    log2 = muladd(b, f, polynomial(b, f, elementary.LOG2_IN_F64["f64"]), b.cast(e, "f64"))
     y = b.cast(clamp(b, y, -1e30, 1e30), "f64")
     t = clamp(b, b.mul(y, log2), -200.0, 200.0)
     k = b.exact("fsub", b.exact("fadd", t, MAGIC["f64"]), MAGIC["f64"])
@@ -56,7 +55,7 @@ def _log2_wide(b: Emitter, size: Reg) -> tuple[Reg, Reg]:
     z, z_low = two_product(b, s, s)
     z_low = muladd(b, b.add(s, s), s_low, z_low)
     linear, linear_low = two_product(b, z, TWO_THIRDS_OVER_LN2[0])
-    rest = muladd(b, b.mul(z, z), polynomial(b, z, LOG2_WIDE["f64"]), TWO_OVER_LN2[1])
+    rest = muladd(b, b.mul(z, z), polynomial(b, z, elementary.LOG2_WIDE["f64"]), TWO_OVER_LN2[1])
     rest = b.add(
         rest, muladd(b, z_low, TWO_THIRDS_OVER_LN2[0], muladd(b, z, TWO_THIRDS_OVER_LN2[1], linear_low))
     )

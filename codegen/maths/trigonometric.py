@@ -20,7 +20,7 @@ from .support import (
     rarely,
     two_product,
 )
-from .tables.coefficients import SIN, TAN
+from .tables import elementary
 
 PI: Final = {
     "f32": tuple(map(float.fromhex, ("0x1.921fb6p+1", "-0x1.777a5cp-24", "-0x1.ee59dap-49"))),
@@ -58,7 +58,7 @@ def _huge(b: Emitter, name: str, x: Reg, common: Reg) -> Reg:
 
 def _sine_of_half_turn(b: Emitter, r: Reg) -> Reg:
     # z times the first coefficient is rounded only once, together with the rest, so that no result exceeds 1.
-    first, *others = SIN[r.dtype]
+    first, *others = elementary.SIN[r.dtype]
     z = b.mul(r, r)
     square = b.mul(z, z)
     bend = b.fma(z, b.const(first, z), b.mul(square, polynomial(b, z, others, square)))
@@ -109,7 +109,7 @@ def tan(b: Emitter, x: Reg) -> Reg:
     low = b.fma(k, b.const(-third, x), low)
     z = b.mul(r, r)
     # tan(r + low) = tan r + low (1 + tan^2 r), of which 1 + r^2 is enough
-    bend = muladd(b, b.mul(r, z), polynomial(b, z, TAN[x.dtype]), muladd(b, z, low, low))
+    bend = muladd(b, b.mul(r, z), polynomial(b, z, elementary.TAN[x.dtype]), muladd(b, z, low, low))
     tangent = b.exact("fadd", r, bend)
     odd = b.ne(b.and_(b.bits(shifted), 1), 0)
     # -1 / tan where the quadrant is odd

@@ -29,23 +29,24 @@ from ..transforms.batching import batch_pointwise
 from .define import define, elementwise, floating_function, in_float32, same_shape
 
 ADD = elementwise(
-    "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True, finite_gradient=True,
+    "add", "x y", np.add, doc="x + y; logical or of bools", commutative=True, linear=("x y",),
+    finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: ct},
     emit=lambda b, x, y: b.or_(x, y) if x.dtype == "bool" else b.rounded_add(x, y),
 )  # fmt: skip
 SUB = elementwise(
-    "sub", "x y", np.subtract, doc="x - y", finite_gradient=True,
+    "sub", "x y", np.subtract, doc="x - y", linear=("x y",), finite_gradient=True,
     vjp={"x": lambda b, ct: ct, "y": lambda b, ct: b.neg(ct)},
     emit=lambda b, x, y: b.rounded_sub(x, y),
 )  # fmt: skip
 MUL = elementwise(
-    "mul", "x y", np.multiply, doc="x y; logical and of bools", commutative=True,
+    "mul", "x y", np.multiply, doc="x y; logical and of bools", commutative=True, linear=("x", "y"),
     vjp={"x": lambda b, ct, y: b.mul(ct, y), "y": lambda b, ct, x: b.mul(ct, x)},
     emit=lambda b, x, y: b.mul(x, y),
 )  # fmt: skip
 DIV = elementwise(
     "div", "x y", np.true_divide, doc="x / y in floating point", floating=True, cost=4.0,
-    quotient=True,
+    quotient=True, linear=("x",),
     vjp={
         "x": lambda b, ct, y: b.div(ct, y),
         # (ct out) / y: the cotangent of log |y|. It is in range where the loss is, however large y is, and
@@ -71,7 +72,7 @@ FMOD = elementwise(
 )  # fmt: skip
 NEG = elementwise(
     "neg", "x", np.negative, doc="-x", vjp={"x": lambda b, ct: b.neg(ct)}, emit=lambda b, x: b.neg(x),
-    finite_gradient=True,
+    finite_gradient=True, linear=("x",),
 )  # fmt: skip
 
 
@@ -285,13 +286,14 @@ CLIP = elementwise(
 
 
 COPY = define(
-    "copy", Kind.COMPOSITE, "x", doc="x, in memory of its own where there is memory",
+    "copy", Kind.COMPOSITE, "x", linear=("x",), doc="x, in memory of its own where there is memory",
     infer=lambda types, attrs: types, eval=np.copy, vjp={"x": lambda b, ct: ct},
     decompose=lambda b, x: x, batch=batch_pointwise, builtin=Builtin(np.ndarray.__copy__),
 )  # fmt: skip
 
 CONTIGUOUS = define(
     "contiguous", Kind.COMPOSITE, "x", doc="x in C order, in memory of its own where there is memory",
+    linear=("x",),
     infer=lambda types, attrs: types, eval=lambda x: np.array(x, order="C"), vjp={"x": lambda b, ct: ct},
     decompose=lambda b, x: x, batch=batch_pointwise,
 )  # fmt: skip
@@ -317,6 +319,7 @@ def _where_infer(types: Any, attrs: Any) -> Any:
 
 WHERE = define(
     "where", Kind.ELEMENTWISE, "condition x y", doc="x where condition, else y", finite_gradient=True,
+    linear=("x y",),
     infer=_where_infer, eval=np.where, promote=_where_promote,
     vjp={
         "x": lambda b, ct, condition: b.where(condition, ct, 0.0),
@@ -390,7 +393,7 @@ def _converted(x: Any, dtype: Any) -> Any:
 
 
 CAST = define(
-    "cast", Kind.ELEMENTWISE, "x",
+    "cast", Kind.ELEMENTWISE, "x", linear=("x",),
     doc="x converted to `dtype`, as astype does; of complex numbers the real part, for a real `dtype`",
     infer=_cast_infer, eval=_cast_eval, vjp={"x": _cast_vjp}, attrs={"dtype": (np.dtype,)},
     emit=lambda b, x, dtype: b.cast(x, SHORT_NAME[dtype]), takes_float16=True, finite_gradient=True,

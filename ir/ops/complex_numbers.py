@@ -52,7 +52,7 @@ IMAG = define(
     put=lambda b, x, new: b.complex(b.real(x), new), batch=batch_pointwise,
 )  # fmt: skip
 CONJ = elementwise(
-    "conj", "x", np.conjugate, doc="the conjugate; x where that is real",
+    "conj", "x", np.conjugate, linear=("x",), doc="the conjugate; x where that is real",
     vjp={"x": lambda b, ct: b.conj(ct)}, emit=lambda b, x: x,
 )  # fmt: skip
 

@@ -43,7 +43,7 @@ def _emit_quotient(b: Any, x: Any, y: Any) -> Any:
 
 
 CANDIDATE = define(
-    "candidate", Kind.COMPOSITE, "x", chooses=True,
+    "candidate", Kind.COMPOSITE, "x", chooses=True, linear=("x",),
     doc="x, of which the user's where chooses elements: zeros in gradients behind it are strong",
     infer=lambda types, attrs: types, eval=lambda x: x, vjp={"x": lambda b, ct: ct},
     decompose=lambda b, x: x, batch=batch_pointwise,
@@ -52,7 +52,7 @@ STRONG_MUL = elementwise(
     "strong_mul", "x y", np.divide, doc="x y, and 0 where either is 0, whatever the other is", floating=True,
     eval=_product, commutative=True,
     vjp={"x": lambda b, ct, y: b.strong_mul(ct, y), "y": lambda b, ct, x: b.strong_mul(ct, x)},
-    emit=_emit_product, cost=2.0, chooses=True,
+    emit=_emit_product, cost=2.0, chooses=True, linear=("x", "y"),
 )  # fmt: skip
 STRONG_DIV = elementwise(
     "strong_div", "x y", np.divide, doc="x / y, and 0 where x is 0, whatever y is", floating=True,
@@ -61,5 +61,5 @@ STRONG_DIV = elementwise(
         "x": lambda b, ct, y: b.strong_div(ct, y),
         "y": lambda b, ct, y, out: b.neg(b.strong_div(b.strong_mul(ct, out), y)),
     },
-    emit=_emit_quotient, cost=5.0, chooses=True,
+    emit=_emit_quotient, cost=5.0, chooses=True, linear=("x",),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .coefficients import bessel as tables
 from .evaluator import Evaluator
-from .jets import Index, derivative, variables, write
+from .jets import Index, Jet, derivative, variables, write
 from .table import define
 
 _LOW, _END = 4.5, 9.0
@@ -27,6 +27,21 @@ _I: Final = {0: (tables.I0_LOW, tables.I0_HIGH), 1: (tables.I1_LOW, tables.I1_HI
 _K: Final = {
     0: (tables.K0_LOW, tables.K0_MIDDLE, tables.K0_HIGH),
     1: (tables.K1_LOW, tables.K1_MIDDLE, tables.K1_HIGH),
+}  # fmt: skip
+#: Polynomials for derivatives, whose errors at the ends of an interval are many times those of the functions.
+_I_DERIVATIVES: Final = {
+    0: (
+        tables.I0_ORIGIN_DERIVATIVES, tables.I0_LOW_DERIVATIVES, tables.I0_UPPER_DERIVATIVES,
+        tables.I0_MIDDLE_DERIVATIVES, tables.I0_HIGH_DERIVATIVES,
+    ),
+    1: (
+        tables.I1_ORIGIN_DERIVATIVES, tables.I1_LOW_DERIVATIVES, tables.I1_UPPER_DERIVATIVES,
+        tables.I1_MIDDLE_DERIVATIVES, tables.I1_HIGH_DERIVATIVES,
+    ),
+}  # fmt: skip
+_K_DERIVATIVES: Final = {
+    0: (tables.K0_LOW_DERIVATIVES, tables.K0_MIDDLE_DERIVATIVES, tables.K0_HIGH_DERIVATIVES),
+    1: (tables.K1_LOW_DERIVATIVES, tables.K1_MIDDLE_DERIVATIVES, tables.K1_HIGH_DERIVATIVES),
 }  # fmt: skip
 #: J1 x / x in x^2, for x < 0.7, near its zero (10.2.2).
 _J1_SERIES: Final = tuple(0.5 * (-0.25) ** k / math.factorial(k) / math.factorial(k + 1) for k in range(8))
@@ -83,9 +98,22 @@ def _y(m: Evaluator, order: int, x: Any) -> Any:
 
 
 def _i_far(m: Evaluator, order: int, x: Any) -> Any:
-    """e^-x I, for x >= 8; of jets, too."""
+    """e^-x I, for x >= 8."""
     inverse = 1.0 / x
     return m.polynomial(inverse - 0.0625, _I[order][1]) * m.sqrt(inverse)
+
+
+def _i_jet(m: Evaluator, order: int, x: Jet) -> Any:
+    """e^-x I of jets, for x >= 0."""
+    origin, low, upper, middle, high = _I_DERIVATIVES[order]
+    inverse = 1.0 / m.max(x, 1.0)
+    return m.choose(
+        (x, inverse), (x < 2.0, lambda x, t: m.polynomial(x - 1.0, origin)),
+        (x < 4.5, lambda x, t: m.polynomial(x - 3.25, low)),
+        (x < 8.0, lambda x, t: m.polynomial(x - 6.25, upper)),
+        (x <= 16.0, lambda x, t: m.polynomial(t - 0.09375, middle) * m.sqrt(t)),
+        lambda x, t: m.polynomial(t - 0.03125, high) * m.sqrt(t),
+    )  # fmt: skip
 
 
 def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
@@ -109,12 +137,24 @@ def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
 
 
 def _k_far(m: Evaluator, order: int, x: Any) -> Any:
-    """e^x K, for x >= 2; of jets, too."""
+    """e^x K, for x >= 2."""
     _, middle, high = _K[order]
     inverse = 1.0 / x
     value = m.choose(
         (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)), lambda t: m.polynomial(t, middle)
     )
+    return value * m.sqrt(inverse)
+
+
+def _k_jet(m: Evaluator, order: int, x: Jet) -> Any:
+    """e^x K of jets, for x >= 1."""
+    low, middle, high = _K_DERIVATIVES[order]
+    inverse = 1.0 / x
+    value = m.choose(
+        (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)),
+        (inverse < 0.5, lambda t: m.polynomial(t - 0.35, middle)),
+        lambda t: m.polynomial(t - 0.75, low),
+    )  # fmt: skip
     return value * m.sqrt(inverse)
 
 
@@ -192,39 +232,45 @@ def _of_first_order(kind: str, value: Callable[[Evaluator, Any], Any]) -> Any:
     return compute
 
 
-def _of_scaled(kind: str, order: int, value: Callable[[Evaluator, Any], Any]) -> Any:
-    """The algorithm of e^-|x| I or e^x K and its derivatives: far away those of what scaled functions are."""
-    sign, begin = (-1.0, 8.0) if kind == "i" else (1.0, 2.0)
-    function, _, _ = _KINDS[kind]
-
-    def near(m: Evaluator, x: Any, count: int) -> Any:
-        # Leibniz' rule
-        first = _first_derivatives(m, kind, x, count)
-        parts = first
-        if order == 0:
-            parts = [function(m, 0, x), *[part if kind == "i" else -part for part in first[:count]]]
-        total = parts[count]
-        for k in range(count):
-            total = total + parts[k] * (math.comb(count, k) * sign ** (count - k))
-        # the largest of infinities, next to 0
-        total = m.where(m.eq(m.abs(parts[count]), math.inf), parts[count], total)
-        return total * m.exp(x * sign)
+def _scaled_i(order: int) -> Any:
+    """The algorithm of e^-|x| I and its derivatives."""
 
     def compute(m: Evaluator, orders: Index, x: Any) -> Any:
         (count,) = orders
         if not count:
-            return value(m, x)
-        size = m.abs(x) if kind == "i" else x
-        (jet,) = variables(orders, (m.max(size, begin),))
-        far = derivative((_i_far if kind == "i" else _k_far)(m, order, jet), orders)
-        result = m.where(size < begin, near(m, m.min(size, begin), count), far)
-        if kind == "k":
-            return m.where(x >= 0.0, result, math.nan)
+            return _i(m, order, x, True)
+        (jet,) = variables(orders, (m.abs(x),))
+        result = derivative(_i_jet(m, order, jet), orders)
         if (order + count) % 2:
             result = m.where(x < 0.0, -result, result)
             if order == 0:
                 result = m.where(m.eq(x, 0.0), 0.0, result)
         return result
+
+    return compute
+
+
+def _scaled_k(order: int) -> Any:
+    """The algorithm of e^x K and its derivatives."""
+
+    def near(m: Evaluator, x: Any, count: int) -> Any:
+        # Leibniz' rule
+        first = _first_derivatives(m, "k", x, count)
+        parts = first if order else [_k(m, 0, x, False), *[-part for part in first[:count]]]
+        total = parts[count]
+        for k in range(count):
+            total = total + parts[k] * math.comb(count, k)
+        # the largest of infinities, next to 0
+        total = m.where(m.eq(m.abs(parts[count]), math.inf), parts[count], total)
+        return total * m.exp(x)
+
+    def compute(m: Evaluator, orders: Index, x: Any) -> Any:
+        (count,) = orders
+        if not count:
+            return _k(m, order, x, True)
+        (jet,) = variables(orders, (m.max(x, 1.0),))
+        far = derivative(_k_jet(m, order, jet), orders)
+        return m.where(x >= 0.0, m.where(x < 1.0, near(m, m.min(x, 1.0), count), far), math.nan)
 
     return compute
 
@@ -242,9 +288,9 @@ define(
     "i0", "x", lambda m, orders, x: _i(m, 0, x, False), lambda b, orders, x: write(b, "i1", x), single=True
 )
 define("i1", "x", _of_first_order("i", lambda m, x: _i(m, 1, x, False)), True, single=True)
-define("i0e", "x", _of_scaled("i", 0, lambda m, x: _i(m, 0, x, True)), True, single=True)
-define("i1e", "x", _of_scaled("i", 1, lambda m, x: _i(m, 1, x, True)), True, single=True)
+define("i0e", "x", _scaled_i(0), True, single=True)
+define("i1e", "x", _scaled_i(1), True, single=True)
 define("k0", "x", lambda m, orders, x: _k(m, 0, x, False), _negated("k1"))
 define("k1", "x", _of_first_order("k", lambda m, x: _k(m, 1, x, False)), True)
-define("k0e", "x", _of_scaled("k", 0, lambda m, x: _k(m, 0, x, True)), True)
-define("k1e", "x", _of_scaled("k", 1, lambda m, x: _k(m, 1, x, True)), True)
+define("k0e", "x", _scaled_k(0), True)
+define("k1e", "x", _scaled_k(1), True)

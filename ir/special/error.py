@@ -151,13 +151,14 @@ def _log_ndtr(m: Evaluator, x: Any) -> Any:
 
 
 def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
-    """Evaluate `_log_ndtr` on jets: above -0.15 by its slope h, the density over the distribution, and
-    h' = -h (x + h), where terms have one sign or nearly so."""
+    """Evaluate `_log_ndtr` on jets: above -1 by its slope h, the density over the distribution, and
+    h' = -h (x + h). Terms are up to 2.4 times as large as h', so h has to be right to about a rounding."""
     size = m.abs(x)
     scaled = erfcx_positive(m, size * _ROOT_HALF)
     density = exp_of_square(m, size.value, -0.5) * math.sqrt(0.5 / math.pi)
     upper = 1.0 - _upper(m, size.value, scaled.value)
-    slopes = [m.where(x < 0.0, math.sqrt(2.0 / math.pi) / scaled.value, density / upper)]
+    near = m.polynomial(m.min(m.max(x.value, -1.0), 0.5) + 0.25, tables.LOG_NDTR_SLOPE)
+    slopes = [m.where(x < 0.5, near, density / upper)]
 
     def coefficient(k: int) -> Any:
         if k == 0:
@@ -174,7 +175,7 @@ def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
         return slopes[k - 1] * (1.0 / k)
 
     far = m.log(scaled * 0.5) + x * x * -0.5
-    result: Jet = m.where(x < -0.15, far, compose(x, coefficient))
+    result: Jet = m.where(x < -1.0, far, compose(x, coefficient))
     return result
 
 
@@ -218,13 +219,23 @@ def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
     return b.mul(0.5 * math.sqrt(math.pi), b.exp(b.square(write(b, "erfinv", y))))
 
 
+def _exp_of_inverse(b: Any, x: Any, tail: Any) -> Any:
+    """exp(x^2) where `tail` is erfc |x|: where that is small the quotient erfcx |x| / erfc |x|, since the
+    square of a large x has an error that counts."""
+    far = b.logical_and(b.lt(tail, 0.1), b.gt(tail, 0.0))
+    near = b.exp(b.square(b.where(far, 0.0, x)))
+    return b.where(far, b.div(write(b, "erfcx", b.abs(x)), b.where(far, tail, 1.0)), near)
+
+
 def _erfcinv_slope(b: Any, orders: Index, z: Any) -> Any:
-    return b.mul(-0.5 * math.sqrt(math.pi), b.exp(b.square(write(b, "erfcinv", z))))
+    power = _exp_of_inverse(b, write(b, "erfcinv", z), b.minimum(z, b.sub(2.0, z)))
+    return b.mul(-0.5 * math.sqrt(math.pi), power)
 
 
 def _ndtri_slope(b: Any, orders: Index, p: Any) -> Any:
-    half_square = b.mul(0.5, b.square(write(b, "ndtri", p)))
-    return b.mul(math.sqrt(2.0 * math.pi), b.exp(half_square))
+    tail = b.mul(2.0, b.minimum(p, b.sub(1.0, p)))
+    power = _exp_of_inverse(b, b.mul(_ROOT_HALF, write(b, "ndtri", p)), tail)
+    return b.mul(math.sqrt(2.0 * math.pi), power)
 
 
 def _ndtr_slope(b: Any, orders: Index, x: Any) -> Any:

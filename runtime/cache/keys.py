@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 else:
     target = LazyModule("...codegen.llvm.target", __package__)
 
+#: Endings of the names of files that machine code depends on: code, and tables of numbers.
+_SOURCES: Final = (".py", ".txt")
 #: The fields of ``/proc/cpuinfo`` that LLVM reads too.
 _CPU_FIELDS: Final = (
     "vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU implementer",
@@ -95,7 +97,7 @@ def _sources(root: str | os.PathLike[str]) -> Iterator[str]:
             for entry in sorted(os.scandir(stack.pop()), key=_name):
                 if entry.is_dir():
                     stack.append(entry.path)
-                elif entry.name.endswith(".py"):
+                elif entry.name.endswith(_SOURCES):
                     yield f"{entry.name} {installed.identity(entry.path, entry.stat())}"
 
 

@@ -79,7 +79,7 @@ def make_entry(
     failed = executable.fail
     addresses = {"main": executable.address, "slow": id(otherwise), "failed": id(failed)}
     addresses["recorder"] = 0 if recorder is None else id(recorder)
-    table = _Table(entry_table(spec, **addresses, once=bool(executable.not_lowered)))
+    table = _Table(entry_table(spec, **addresses, once=executable.calls_python))
     table.keep = (executable, otherwise, failed, keep, recorder)
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)

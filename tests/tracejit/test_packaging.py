@@ -69,6 +69,9 @@ def test_data_files():
     expected = {"tracejit": {".typed", ".pyi"}, "tracejit.tools.demo": {".npz"}}
     expected |= {package: {".pyi"} for package, patterns in data.items() if patterns == ["*.pyi"]}
     expected["tracejit.tools.viewer.page"] = {".html", ".css", ".js"}
+    for package in ("tracejit.ir.special", "tracejit.codegen.maths"):
+        assert data[package] == ["data/*.txt"]
+        expected[f"{package}.data"] = {".txt"}
     for folder, package in SOURCES.items():
         for file in (_ROOT / folder).rglob("*"):
             inside = file.parent.relative_to(_ROOT / folder)
@@ -101,6 +104,9 @@ def test_the_wheel_holds_what_is_imported(tmp_path):
         if not (folder == "tracejit" and Path(path).relative_to(_ROOT / folder).parts[0] in SOURCES)
     }
     assert {"tracejit/py.typed", "tracejit/tools/demo/digits.npz"} < set(names)
+    tables = {f"tracejit/{path.relative_to(_ROOT)}" for path in _ROOT.glob("[ic]*/*/data/*.txt")}
+    assert len(tables) == 9
+    assert tables < set(names)
 
 
 def test_versions_agree():

@@ -12,7 +12,7 @@ import pytest
 
 import tracejit as tj
 from tracejit import tracebacks
-from tracejit.location import is_own_file
+from tracejit.base.user_code import is_own_file
 
 
 def product(x: Any, y: Any) -> Any:

@@ -30,7 +30,7 @@ from ..base.errors import (
     VerificationError,
 )
 from ..base.loading import load_module
-from ..location import is_user_file
+from ..base.user_code import is_user_file
 from ..provided import MASKED_CALLS, NUMPY_SIGNATURES
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.exceptions import ComplexWarning
 
 from ..base.errors import DomainError, DTypeError, NestingError, NotNumbersError, ShapeError, TracejitError
+from ..base.user_code import user_stacklevel
 from ..dispatch.dispatch import apply
 from ..ir.dtypes import (
     BOOL,
@@ -35,7 +36,6 @@ from ..ir.dtypes import (
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import Shape
-from ..location import user_stacklevel
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tensors.tensor import Array, Tensor, as_array, wrap

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import ArgumentError, DomainError, GradientError
+from ..base.user_code import user_stacklevel
 from ..ir.dtypes import is_complex
-from ..location import user_stacklevel
 from ..tensors.tensor import Tensor, wrap
 from .functional_parts import gradients
 from .gradcheck_checks import (

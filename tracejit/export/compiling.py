@@ -27,6 +27,7 @@ from ..codegen.plan.recovery import KernelFailure
 from ..ir.failures import failure_text
 from ..ir.graph import Function, Instruction
 from ..ir.passes import run_passes
+from ..ir.passes.gradient_warnings import without_warnings
 from .programs import ExportedProgram
 from .prototypes import CPrototype, parameter_of
 
@@ -104,7 +105,11 @@ def compiled(
 def _written(name: str, programs: Sequence[ExportedProgram], target: Target, suffix: str) -> ExportedModule:
     """The text of `programs` for one target, with a `suffix` to the names of all functions."""
     functions = [
-        ExportedFunction(program.name + suffix, run_passes(program.function, failures=[]), program.captured)
+        ExportedFunction(
+            program.name + suffix,
+            run_passes(without_warnings(program.function), failures=[]),
+            program.captured,
+        )
         for program in programs
     ]
     try:

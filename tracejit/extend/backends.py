@@ -16,8 +16,8 @@ from ..backward.engine import NUMPY_OPS, forget_ops
 from ..base.errors import KernelError, TracejitError
 from ..base.process.locks import ForkLock
 from ..base.records import record
+from ..base.user_code import user_stacklevel
 from ..ir.registry import OPS, Kind, Op
-from ..location import user_stacklevel
 from ..state import STATE
 from .tables import LIVE, LLVM, LOCK, NUMPY, TABLES, Kernel, missing_message, set_up, tear_down
 

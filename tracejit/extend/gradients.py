@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..base.errors import GradientError, TracejitError
+from ..base.user_code import user_stacklevel
 from ..ir.registry import OPS, Kind, Nondiff, Op
-from ..location import user_stacklevel
 from .composite import composite_rules
 from .pullback import Refusal, adapted, no_gradient, raising_rules, rules_of
 from .tables import LOCK, TABLES, Gradient, registrations_changed

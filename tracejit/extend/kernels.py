@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..base.errors import ArgumentError, KernelError, TracejitError
+from ..base.user_code import user_stacklevel
 from ..ir.registry import OPS, Kind, Op
-from ..location import user_stacklevel
 from .calling import call_op
 from .cfunctions import array_function, element_emitter, element_function, is_c_function
 from .checked import checked_emitter, checked_kernel, missing_kernel

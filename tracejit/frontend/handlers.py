@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
-from ..location import is_user_file
+from ..base.user_code import is_user_file
 from .bytecode import Instruction, Program, decode
 
 #: Stands for a value that is not known before the code runs.

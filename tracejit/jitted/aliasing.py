@@ -16,10 +16,10 @@ import numpy as np
 from ..array.copying import copy
 from ..base.errors import AliasedError, UncompiledCallWarning
 from ..base.records import record
+from ..base.user_code import user_stacklevel
 from ..frontend.guards import Guard
 from ..frontend.usage import Uses
 from ..frontend.values import Source
-from ..location import user_stacklevel
 from ..pytree import children_of, containers_in
 from ..tape.views import overlapping
 from ..tensors.tensor import Tensor, as_array, wrap

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..base.errors import FrozenResultWarning
 from ..base.records import record
+from ..base.user_code import user_stacklevel
 from ..frontend.guards import ChangedGuard, Guard, same_content
 from ..frontend.usage import Number, Numbers, Uses
 from ..frontend.values import Source
-from ..location import user_stacklevel
 from ..tracing.traces import Traced
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..base.records import record
 from ..ir.graph import Instruction
 from ..ir.ops.fusion import INTERPRETED
+from ..ir.ops.linalg.undetermined import GRADIENT_WARNING
 from ..ir.passes.loops.rerolling import rerolled_loops
 from ..ir.registry import Kind
 from ..loops.reports import LoopReport
@@ -275,7 +276,7 @@ def _program(label: str, executable: Executable, traced: dict[str, float]) -> Pr
         {**traced, **executable.milliseconds},
         executable.kernels,
         executable.arena_bytes,
-        tuple(_host_call(call.instruction) for call in calls),
+        tuple(_host_call(call.instruction) for call in calls if call.instruction.op is not GRADIENT_WARNING),
         executable.found,
         executable.tier,
         executable.problem,

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.user_code import is_user_file
 from ..frontend.libraries.origins import is_own, is_user_function
-from ..location import is_user_file
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from .lists import StackedList

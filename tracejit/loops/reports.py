@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..base.errors import TraceError, UnrolledLoopWarning
 from ..base.process.finalization import WeakTable
 from ..base.records import record
-from ..location import user_stacklevel
+from ..base.user_code import user_stacklevel
 from ..state import STATE
 from .source.descriptions import Statement
 

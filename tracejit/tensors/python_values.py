@@ -22,10 +22,11 @@ from ..base.errors import (
     NotNumbersError,
     ShapeError,
 )
+from ..base.user_code import is_user_file, user_stacklevel
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
 from ..ir.graph import Value
 from ..ir.registry import OPS
-from ..location import is_user_file, line_of, user_location, user_stacklevel
+from ..location import line_of, user_location
 from ..provided import NAMESPACE
 from ..state import STATE
 

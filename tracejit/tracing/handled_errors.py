@@ -15,10 +15,10 @@ from types import CodeType, FrameType
 from typing import Final
 
 from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
+from ..base.user_code import is_user_file
 from ..frontend.handlers import handles
 from ..ir.graph import Instruction
 from ..ir.registry import Kind, Op
-from ..location import is_user_file
 
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
 _OPERATORS: Final = {

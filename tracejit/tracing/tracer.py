@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..base.errors import DTypeError, TraceError
+from ..base.user_code import is_user_file
 from ..frontend.guards import same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
@@ -36,7 +37,7 @@ from ..ir.dtypes import (
 from ..ir.graph import Instruction, Value
 from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import Shape, TensorType, tensor_type
-from ..location import is_user_file, user_location
+from ..location import user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from ..tape.views import ViewStep, share

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec
 
 from ..array.diagonals import eye
+from ..array.manipulation import moveaxis
 from ..array.operands import as_tensor, reshaped, sliced
 from ..base.errors import DTypeError
 from ..ir.dtypes import is_differentiable, is_real_floating
@@ -28,7 +29,7 @@ from .grad import (
     with_arguments,
 )
 from .vjp_jvp import linearize, vjp
-from .vmap import vmap
+from .vmap import over_units
 
 P = ParamSpec("P")
 
@@ -71,7 +72,8 @@ def jacrev(
             check_complex(label, value, "results")
         else:
             check_real(label, value, "results", "tj.vjp")
-        rows = vmap(pullback)(structure.unflatten(_basis(outputs)))
+        leaves, inner = over_units(label, pullback, structure.unflatten(_basis(outputs)))
+        rows = inner.unflatten(leaves)
         inputs, inner = flatten(rows if not isinstance(argnums, int) else rows[0])
         blocks, start = [], 0
         for output in outputs:
@@ -121,7 +123,8 @@ def jacfwd(
             check_complex(label, value, "results")
         leaves, outer = flatten(tuple(chosen))
         inputs = [as_tensor(leaf) for leaf in leaves]
-        columns = flatten(vmap(pushforward, out_axes=-1)(*outer.unflatten(_basis(inputs))))[0]
+        columns, _ = over_units(label, pushforward, *outer.unflatten(_basis(inputs)))
+        columns = [moveaxis(column, 0, -1) for column in columns]
         inner = flatten(chosen[0])[1] if isinstance(argnums, int) else outer
         blocks = []
         for output, column in zip(outputs, columns, strict=True):

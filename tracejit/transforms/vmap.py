@@ -21,8 +21,10 @@ from ..array.operands import as_tensor, broadcast, cast
 from ..base.errors import AxisError, DTypeError, ShapeError, TracejitError
 from ..base.loading import LazyModule
 from ..dispatch.regions import replay
+from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Value
 from ..ir.transforms.batching import batch
+from ..ir.transforms.unit_vectors import with_late_choices
 from ..ir.types import TensorType, remove_axes
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
@@ -195,6 +197,18 @@ def vmap(
     return wrapped
 
 
+def over_units(label: str, fun: Callable[..., Any], *units: Any) -> tuple[list[Tensor], TreeDef]:
+    """The leaves of ``fun(*units)`` for all unit vectors at once, along the first axes of all leaves, and the
+    structure of its result."""
+    call = _Call(label, fun, units, {}, 0, None)
+    results, mapped, structure = call.run(units=True)
+    spread = [
+        _with_axis(label, lambda: "the result", result, many, 0, call.size)
+        for result, many in zip(results, mapped, strict=True)
+    ]
+    return spread, structure
+
+
 class _Call:
     """One call of a mapped function: its arguments with the mapped axes in front."""
 
@@ -259,12 +273,17 @@ class _Call:
         except DTypeError as error:
             raise DTypeError(f"{self.label}: {self._what(position)}: {error}") from error
 
-    def run(self) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
-        """The results with mapped axes in front, which are mapped, and their structure."""
+    def run(self, *, units: bool = False) -> tuple[list[Tensor], tuple[bool, ...], TreeDef]:
+        """The results with mapped axes in front, which are mapped, and their structure. With `units`, what is
+        mapped are unit vectors."""
         function, holders, structure = self._trace()
         flags = [True] * len(self.inputs) + [False] * len(holders)
-        batched, mapped = batch(cleanup.dce(function), flags, self.size)
         inputs = [*self.inputs, *holders]
+        function = cleanup.dce(function)
+        if units:
+            function = with_late_choices(function, range(len(self.inputs)))
+            inputs = [*[cast(unit, BOOL) for unit in self.inputs], *holders]
+        batched, mapped = batch(function, flags, self.size)
         tensors = [x if isinstance(x, Tensor) else wrap(x) for x in replay(batched, inputs, located=True)]
         # what fun returns as it came must not be the caller's own tensor, nor a view of it
         return [_unshared(x, inputs) for x in tensors], mapped, structure

@@ -14,7 +14,7 @@ from ...llvm.emitter import Emitter, Reg
 from ..bases import NATURAL, Base
 from ..exponential import LN2
 from ..support import INFINITY, STORED, bit_pattern, muladd, polynomial, two_sum
-from ..tables.logarithms import LOG_ODDS_SERIES
+from ..tables import logarithms
 from . import lookup
 
 #: Bits of a significand that choose a cell.
@@ -45,12 +45,12 @@ def combine(
     rounding less."""
     dtype = m.dtype
     index = cell(b, m)
-    c = lookup.lookup(b, base.inverses[dtype], index, dtype)
+    c = lookup.lookup(b, base.table("INVERSES")[dtype], index, dtype)
     f = b.fma(m, c, b.const(-1.0, m))
-    shift = lookup.lookup(b, base.logs[dtype], index, dtype)
+    shift = lookup.lookup(b, base.table("LOGS")[dtype], index, dtype)
     two_high, two_low, scale = base.two_high[dtype], base.two_low[dtype], base.e_high[dtype]
     main = b.exact("fadd", e, shift) if two_high == 1.0 else muladd(b, e, two_high, shift)
-    bend = polynomial(b, f, base.series[dtype])
+    bend = polynomial(b, f, base.table("SERIES")[dtype])
     if low is None and rest is None and scale == 1.0 and not careful:
         return b.exact("fadd", main, muladd(b, b.mul(f, f), bend, muladd(b, e, two_low, f)))
     if low is not None:  # log(1 + f + l) = log(1 + f) + l (1 - f + f^2 ...)
@@ -137,6 +137,6 @@ def log_odds(b: Emitter, x: Reg) -> Reg:
     difference = b.fma(x, b.add(power, 1.0), b.neg(power))
     s = b.div(difference, b.fma(x, b.const(2.0, x), b.neg(difference)))
     square = b.mul(s, s)
-    bend = polynomial(b, square, LOG_ODDS_SERIES[dtype])
+    bend = polynomial(b, square, logarithms.LOG_ODDS_SERIES[dtype])
     value = muladd(b, b.mul(square, s), bend, muladd(b, s, 2.0, b.mul(e, LN2)))
     return lookup.fixed_up(b, value, quotient, OF_ODDS)

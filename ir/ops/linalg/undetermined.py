@@ -7,7 +7,9 @@ and of their values may have a gradient, such as ``(v * f(w)) @ v^H``, but neith
 the values' say what it is: there the quotient is NaN.
 
 Vectors of nearly equal values are determined up to roundings over the difference of the values, and so are
-quotients: Python code warns where few digits are left.
+quotients: where few digits are left, there is a warning.
+
+Compiled code warns as eager code does: ``warn_unless_zero`` becomes a branch that calls Python.
 """
 
 from __future__ import annotations
@@ -19,14 +21,17 @@ from typing import Any, Final
 import numpy as np
 
 from ....base.errors import DTypeError, UndeterminedGradientWarning
-from ...dtypes import BOOL, is_complex, result_type
-from ...registry import Attrs, Kind
+from ....base.user_code import user_stacklevel
+from ...builder import Builder
+from ...dtypes import BOOL, DType, is_complex, result_type
+from ...graph import Function
+from ...registry import NONDIFF, OPS, Attrs, Kind
 from ...transforms.batching import batch_pointwise
-from ...types import Types
+from ...types import TensorType, Types
 from ..define import define, same_shape
 from .common import column_of, offsets, row_of, unit_roundoff
 
-#: Warnings by the attribute `of`, which says whose derivative it is; "" warns of nothing.
+#: Warnings by the attribute `of`, which says whose derivative it is.
 _WARNINGS: Final = {
     "vectors": "gradients are NaN where eigenvalues or singular values are equal: their vectors are not "
     "determined there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives: docs/linalg.md",
@@ -38,30 +43,20 @@ _WARNINGS: Final = {
 }
 
 
-def _infer(types: Types, attrs: Attrs) -> Types:
-    if types[0].dtype.kind != "f" or types[1].dtype is not BOOL:
-        raise DTypeError(f"nan_unless_zero: expected (float, bool), got ({', '.join(map(str, types))})")
-    same_shape("nan_unless_zero", types)
-    return (types[0],)
+def _warn(of: str, dtype: DType) -> None:
+    text = _WARNINGS[of].format(share=few_digits(dtype))
+    warnings.warn(text, UndeterminedGradientWarning, stacklevel=user_stacklevel())
 
 
-def _eval(x: Any, mask: Any, of: str = "") -> Any:
-    unknown = mask & (x != 0)
-    if of and np.any(unknown):
-        warnings.warn(_WARNINGS[of], UndeterminedGradientWarning, stacklevel=2)
-    return np.where(unknown, x.dtype.type(np.nan), x)
+def _gradient_warning(of: str, dtype: DType) -> Any:
+    _warn(of, dtype)
+    return np.False_
 
 
-def _emit(b: Any, x: Any, mask: Any, of: str = "") -> Any:
-    return b.select(b.and_(mask, b.ne(x, b.const(0.0, x))), b.const(math.nan, x), x)
-
-
-NAN_UNLESS_ZERO = define(
-    "nan_unless_zero", Kind.ELEMENTWISE, "x mask", infer=_infer, eval=_eval, emit=_emit, emit_kinds="bf",
-    promote=lambda operands: (result_type(operands[0]), BOOL),
-    vjp={"x": lambda b, ct, mask, of: b.nan_unless_zero(ct, mask, of=of)},
-    doc="x, but NaN where mask and x is not 0, of which Python code warns: a derivative `of` what has none",
-    attrs={"of": (str,)}, defaults={"of": ""},
+GRADIENT_WARNING = define(
+    "gradient_warning", Kind.HOST, "", infer=lambda types, attrs: (TensorType(BOOL, ()),),
+    eval=_gradient_warning, vjp=NONDIFF, attrs={"of": (str,), "dtype": (np.dtype,)},
+    doc="false, after a warning `of` a derivative that has few right digits or does not exist",
 )  # fmt: skip
 
 
@@ -72,19 +67,56 @@ def _warn_infer(types: Types, attrs: Attrs) -> Types:
     return (types[0],)
 
 
-def _warn_eval(x: Any, mask: Any, of: str = "") -> Any:
-    if of and np.any(mask & (x != 0)):
-        text = _WARNINGS[of].format(share=few_digits(x.dtype))
-        warnings.warn(text, UndeterminedGradientWarning, stacklevel=2)
+def _warn_eval(x: Any, mask: Any, of: str) -> Any:
+    if np.any(mask & (x != 0)):
+        _warn(of, x.dtype)
     return x
 
 
-#: Compiled code is that of x.
+def _warn_decompose(b: Any, x: Any, mask: Any, of: str) -> Any:
+    """`x`, with a branch that warns. What the branch says decides over `x`, so that it runs where `x` is
+    needed, and is dropped where it is not."""
+    unknown = b.any(b.logical_and(mask, b.ne(x, 0.0)), axes=tuple(range(len(x.shape))))
+    regions = tuple([_branch(name, of, x.dtype) for name in ("quiet", "warning")])
+    told = b.append(OPS["switch"], (unknown,), {}, regions=regions)[0]  # false in both
+    return b.where(b.broadcast(told, shape=tuple(x.shape)), 0.0, x)
+
+
+def _branch(name: str, of: str, dtype: DType) -> Function:
+    b = Builder()
+    quiet = name == "quiet"
+    told = b.full(value=False, shape=(), dtype=BOOL) if quiet else b.gradient_warning(of=of, dtype=dtype)
+    return b.finish(name, [told])
+
+
 WARN_UNLESS_ZERO = define(
     "warn_unless_zero", Kind.COMPOSITE, "x mask", infer=_warn_infer, eval=_warn_eval,
-    decompose=lambda b, x, mask, of: x, batch=batch_pointwise, attrs={"of": (str,)}, defaults={"of": ""},
+    decompose=_warn_decompose, batch=batch_pointwise, attrs={"of": (str,)},
     vjp={"x": lambda b, ct, mask, of: b.warn_unless_zero(ct, mask, of=of)},
-    doc="x; Python code warns where mask and x is not 0: of a derivative with few right digits",
+    doc="x, with a warning where mask and x is not 0: `of` a derivative with few right digits, or none",
+)  # fmt: skip
+
+
+def _infer(types: Types, attrs: Attrs) -> Types:
+    if types[0].dtype.kind != "f" or types[1].dtype is not BOOL:
+        raise DTypeError(f"nan_unless_zero: expected (float, bool), got ({', '.join(map(str, types))})")
+    same_shape("nan_unless_zero", types)
+    return (types[0],)
+
+
+def _eval(x: Any, mask: Any) -> Any:
+    return np.where(mask & (x != 0), x.dtype.type(np.nan), x)
+
+
+def _emit(b: Any, x: Any, mask: Any) -> Any:
+    return b.select(b.and_(mask, b.ne(x, b.const(0.0, x))), b.const(math.nan, x), x)
+
+
+NAN_UNLESS_ZERO = define(
+    "nan_unless_zero", Kind.ELEMENTWISE, "x mask", infer=_infer, eval=_eval, emit=_emit, emit_kinds="bf",
+    promote=lambda operands: (result_type(operands[0]), BOOL),
+    vjp={"x": lambda b, ct, mask: b.nan_unless_zero(ct, mask)},
+    doc="x, but NaN where mask and x is not 0",
 )  # fmt: skip
 
 
@@ -120,10 +152,11 @@ def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> A
 
 
 def nan_unless_zero(b: Any, x: Any, mask: Any, of: str) -> Any:
-    """`x`, real or complex, but NaN where `mask` and it is not 0."""
+    """`x`, real or complex, but NaN where `mask` and it is not 0, with a warning."""
+    x = b.warn_unless_zero(x, mask, of=of)
     if not is_complex(x.dtype):
-        return b.nan_unless_zero(x, mask, of=of)
-    real, imag = (b.nan_unless_zero(part(x), mask, of=of) for part in (b.real, b.imag))
+        return b.nan_unless_zero(x, mask)
+    real, imag = (b.nan_unless_zero(part(x), mask) for part in (b.real, b.imag))
     return b.add(b.cast(real, dtype=x.dtype), b.mul(b.cast(imag, dtype=x.dtype), 1j))
 
 

@@ -1,6 +1,6 @@
-"""Minimax polynomials for the tables of ``codegen.maths``: a Remez exchange on a dense grid, in mpmath.
+"""Minimax polynomials for ``codegen/maths/data/elementary.txt``: a Remez exchange on a dense grid, in mpmath.
 
-Run ``python tests/codegen/maths/maths_minimax.py [name ...]`` to print the tables again. Each `Spec` says:
+Run ``python -m tests.codegen.maths.maths_minimax [name ...]`` to print the tables again. Each `Spec` says:
 approximate `target(t)` by a polynomial of `degree` in t over [low, high], minimising ``|weight(t) * error|``;
 the coefficients are then rounded one by one to the dtype.
 """
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mpmath as mp
+
+from ...number_tables import block
 
 mp.mp.dps = 60
 Function = Callable[[Any], Any]
@@ -53,9 +55,7 @@ def remez(spec: Spec, grid_per_degree: int = 24) -> tuple[list[Any], Any]:
         solution = mp.lu_solve(matrix, right)
         coefficients = [solution[k] for k in range(count - 1)]
         level = abs(solution[count - 1])
-        errors = [
-            w * (mp.polyval(coefficients[::-1], t) - v) for t, v, w in zip(grid, values, weights, strict=True)
-        ]
+        errors = [w * (value_at(coefficients, t) - v) for t, v, w in zip(grid, values, weights, strict=True)]
         extrema: list[int] = []  # one index per run of equal sign: its largest error
         for i, error in enumerate(errors):
             if extrema and (error > 0) == (errors[extrema[-1]] > 0):
@@ -73,6 +73,14 @@ def remez(spec: Spec, grid_per_degree: int = 24) -> tuple[list[Any], Any]:
             return coefficients, worst
         chosen = extrema
     return coefficients, worst
+
+
+def value_at(coefficients: Sequence[Any], t: Any) -> Any:
+    """The polynomial's value, by Horner's rule."""
+    total = mp.mpf(0)
+    for coefficient in reversed(coefficients):
+        total = total * t + coefficient
+    return total
 
 
 def rounded(value: Any, dtype: str) -> float:
@@ -242,20 +250,20 @@ def specs() -> list[Spec]:
     return out
 
 
+def table_of(spec: Spec) -> tuple[list[float], Any]:
+    """The coefficients as they stand in the table, and the largest weighted error before rounding."""
+    coefficients, worst = remez(spec)
+    return [rounded(coefficient, spec.dtype) for coefficient in coefficients], worst
+
+
 def main() -> None:
     expected = set(sys.argv[1:])
     for spec in specs():
         if expected and spec.name not in expected:
             continue
-        coefficients, worst = remez(spec)
-        bits = float(mp.log(worst, 2))
-        print(f"# {spec.name} {spec.dtype}: degree {spec.degree}, weighted error 2^{bits:.1f}")
-        print(
-            "(",
-            ", ".join(repr(rounded(coefficient, spec.dtype)) for coefficient in coefficients),
-            "),",
-            flush=True,
-        )
+        row, worst = table_of(spec)
+        comment = f"degree {spec.degree}, weighted error 2^{float(mp.log(worst, 2)):.1f}"
+        print(block(spec.name, [spec.dtype], [row], comment), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The tables of `codegen.maths`, made again: ``python tests/codegen/maths/maths_tables.py``.
+"""The tables in ``codegen/maths/data/``, but for ``elementary.txt``, made again: ``python -m
+tests.codegen.maths.maths_tables``.
 
 A cell is a range of significands in [3/4, 3/2) that share their leading bits; its `c` is near the
 reciprocal of its middle, so that f = m c - 1 is small, and 1 in the three cells at 1, so that f = m - 1
@@ -8,17 +9,16 @@ there.
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import mpmath as mp
 import numpy as np
 
-if __name__ == "__main__":
-    from maths_minimax import Spec, guarded, remez, rounded
-else:
-    from .maths_minimax import Spec, guarded, remez, rounded
+from tracejit.base.number_tables import blocks_of as blocks_of
+
+from ...number_tables import block
+from .maths_minimax import Spec, guarded, remez, rounded
 
 mp.mp.dps = 60
 #: Leading bits of the significand that choose the cell.
@@ -103,15 +103,11 @@ def reach(chosen: list[float], dtype: str) -> tuple[Any, Any]:
     return min(end for end, _ in ends), max(end for _, end in ends)
 
 
-def show(name: str, rows: dict[str, tuple[float, ...]], comment: str) -> None:
-    """Print one table as it stands in the module."""
-    print(textwrap.fill(comment, 105, initial_indent="#: ", subsequent_indent="#: "))
-    print(f"{name}: Final[Table] = {{")
-    for dtype, row in rows.items():
-        items = ", ".join(repr(float(number)) for number in row)
-        body = textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8)
-        print(f'    "{dtype}": (\n{body},\n    ),')
-    print("}\n", flush=True)
+def show(name: str, rows: Mapping[str, Sequence[float]], comment: str, *words: str) -> None:
+    """Print one table of a row for each dtype as it stands in the data file."""
+    for position, (dtype, row) in enumerate(rows.items()):
+        print(block(name, [dtype, *words], [row], "" if position else comment), end="")
+    print(flush=True)
 
 
 def logarithms(name: str, degrees: dict[str, int]) -> None:
@@ -272,28 +268,9 @@ def polynomials(
     return list(zip(*rows, strict=True)), worst
 
 
-def show_rows(name: str, rows: list[tuple[float, ...]]) -> None:
+def show_rows(name: str, rows: Sequence[Sequence[float]], comment: str) -> None:
     """Print a table of rows."""
-    print(f"{name}: Final = (")
-    for row in rows:
-        print("    (")
-        items = ", ".join(map(repr, row))
-        print(textwrap.fill(items, 109, initial_indent=" " * 8, subsequent_indent=" " * 8) + ",")
-        print("    ),")
-    print(")\n", flush=True)
-
-
-def show_rows_by_dtype(name: str, tables: Mapping[str, Sequence[Sequence[float]]]) -> None:
-    """Print a table of rows for each dtype."""
-    print(f"{name}: Final = {{")
-    for dtype, rows in tables.items():
-        print(f'    "{dtype}": (')
-        for row in rows:
-            items = ", ".join(map(repr, row))
-            body = textwrap.fill(items, 109, initial_indent=" " * 12, subsequent_indent=" " * 12)
-            print(f"        (\n{body},\n        ),")
-        print("    ),")
-    print("}\n", flush=True)
+    print(block(name, ["rows"], rows, comment), flush=True)
 
 
 def tanh_quarters() -> None:
@@ -304,9 +281,9 @@ def tanh_quarters() -> None:
         low = width * (4 + i % 4)
         cells.append((low if i else mp.mpf(0), low + width))
     rows, worst = polynomials(mp.tanh, cells, 5)
-    print("#: tanh x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from 2^-4 on,")
-    print(f"#: the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
-    show_rows("TANH_QUARTERS", rows)
+    formula = "tanh x = sum of row[k + 1] (x - row[0])^k in each of 32 quarters of binades from 2^-4 on"
+    comment = f"{formula}, the first one from 0 on; relative. Error: 2^{float(mp.log(worst, 2)):.1f}."
+    show_rows("TANH_QUARTERS", rows, comment)
 
 
 #: The distance of the centres of erf's cells, numbers of few bits; in f32 a power of two, for an instruction
@@ -314,10 +291,10 @@ def tanh_quarters() -> None:
 ERF_STEP: Final = {"f32": mp.mpf(1) / 8, "f64": mp.mpf(51) / 64}
 
 
-def error_function(dtype: str, count: int, degree: int) -> list[tuple[float, ...]]:
-    """The coefficients of erf by powers, polynomials around multiples of a step, so many of that degree;
-    around 0 for positive numbers alone. In f32 it is of the difference to x around 0, since 2 / sqrt(pi) is
-    not near a float, and the last one is constant."""
+def error_function(name: str, dtype: str, count: int, degree: int, formula: str) -> None:
+    """Print the coefficients of erf by powers, polynomials around multiples of a step, so many of that
+    degree; around 0 for positive numbers alone. In f32 it is of the difference to x around 0, since
+    2 / sqrt(pi) is not near a float, and the last one is constant."""
     rows, worst = [], mp.mpf(0)
     # the nearest multiple is chosen with a rounding
     half = ERF_STEP[dtype] / 2 * (1 + mp.mpf(2) ** (-18 if dtype == "f32" else -30))
@@ -345,8 +322,8 @@ def error_function(dtype: str, count: int, degree: int) -> list[tuple[float, ...
             rows[i][2] += of_least_error(rows[i], float(centre))
     if dtype == "f32":
         rows.append([1.0, *[0.0] * degree])
-    print(f"#: a row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}.")
-    return list(zip(*rows, strict=True))
+    error = f"a row for each power; relative. Error: 2^{float(mp.log(worst, 2)):.1f}."
+    show_rows(name, list(zip(*rows, strict=True)), f"{formula}; {error}")
 
 
 def of_least_error(coefficients: Sequence[float], centre: float) -> float:
@@ -367,12 +344,12 @@ def of_least_error(coefficients: Sequence[float], centre: float) -> float:
 
 
 def error_functions() -> None:
-    print("#: The distance of the centres of erf's cells in f64.")
-    print(f"ERF_STEP: Final = {float(ERF_STEP['f64'])!r}")
-    print("#: erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column;")
-    show_rows("ERF_CELLS", error_function("f64", 8, 16))
-    print("#: erf x in f32, by multiples of 1/8, the first one of the difference to x;")
-    show_rows("ERF_EIGHTHS", error_function("f32", 32, 4))
+    comment = "The distance of the centres of erf's cells in f64."
+    print(block("ERF_STEP", ["number"], [[float(ERF_STEP["f64"])]], comment))
+    formula = "erf x = sum of row[k] (x - c)^k, c the nearest multiple of that step, the one of the column"
+    error_function("ERF_CELLS", "f64", 8, 16, formula)
+    formula = "erf x in f32, by multiples of 1/8, the first one of the difference to x"
+    error_function("ERF_EIGHTHS", "f32", 32, 4, formula)
 
 
 #: The number of polynomials of the scaled erfc, their degree, and K in (x + K) exp(x^2) erfc x.
@@ -426,13 +403,14 @@ def scaled_error_function() -> None:
             )
         scales[dtype], cells[dtype] = scale, list(zip(*rows, strict=True))
         notes.append(f"{dtype} 2^{float(mp.log(worst, 2)):.1f}")
-    print("#: K.")
-    print(f"CENTRE: Final = { {dtype: float(row[2]) for dtype, row in SCALED_ERFC.items()} }")
-    print("#: The number of the range is the nearest integer to this over x + K.")
-    print(f"CELLS_PER_RECIPROCAL: Final = {scales}")
-    print("#: (x + K) exp(x^2) erfc x = sum of row[k + 1] ((x - row[0]) / (x + K))^k, by ranges; relative.")
-    print(f"#: Errors: {', '.join(notes)}.")
-    show_rows_by_dtype("CELLS", cells)
+    formula = "(x + K) exp(x^2) erfc x = sum of row[k + 1] ((x - row[0]) / (x + K))^k, by ranges; relative"
+    centres = {dtype: [float(row[2])] for dtype, row in SCALED_ERFC.items()}
+    nearest = "The number of the range is the nearest integer to this over x + K."
+    show("CENTRE", centres, "K.", "number")
+    show("CELLS_PER_RECIPROCAL", {dtype: [scale] for dtype, scale in scales.items()}, nearest, "number")
+    for position, (dtype, rows) in enumerate(cells.items()):
+        errors = "" if position else f"{formula}. Errors: {', '.join(notes)}."
+        print(block("CELLS", [dtype, "rows"], rows, errors), end="", flush=True)
 
 
 def cube_roots(degrees: dict[str, int]) -> None:

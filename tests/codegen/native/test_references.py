@@ -61,13 +61,10 @@ def assert_balanced(call: Callable[[], Any], *objects: Any) -> None:
 class Program:
     """Stand-in for an executable: a native function that returns a status, and the error of a failed call."""
 
-    not_lowered = ()
-
     def __init__(self, status: int = 0, once: bool = False) -> None:
         self.pointer = MAIN(lambda inputs, outputs: status)
         self.address = ctypes.cast(self.pointer, ctypes.c_void_p).value
-        if once:
-            self.not_lowered = ("an op",)  # type: ignore[assignment]
+        self.calls_python = once
 
     def fail(self, status: int) -> None:
         raise RuntimeError(f"status {status}")

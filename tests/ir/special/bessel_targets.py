@@ -107,10 +107,30 @@ def tables() -> Iterator[Table]:
         yield Table(f"I{order}_HIGH", f"sqrt(x) exp(-x) I{order} x, 1 / x = 1 / 16 + t",
                     lambda t, small=small: small(t + mp.mpf(1) / 16), -mp.mpf(1) / 16, mp.mpf(1) / 16,
                     26)  # fmt: skip
+        for name, middle, degree in (("MIDDLE", "3 / 32", 26), ("HIGH", "1 / 32", 28)):
+            centre = mp.mpf(middle[0]) / 32
+            yield Table(f"I{order}_{name}_DERIVATIVES", f"sqrt(x) exp(-x) I{order} x, 1 / x = {middle} + t",
+                        lambda t, small=small, centre=centre: small(t + centre), -mp.mpf(1) / 32,
+                        mp.mpf(1) / 32, degree)  # fmt: skip
+        for name, middle, half_width, degree in (
+            ("ORIGIN", 1, 1, 22),
+            ("LOW", 3.25, 1.25, 24),
+            ("UPPER", 6.25, 1.75, 28),
+        ):
+            yield Table(f"I{order}_{name}_DERIVATIVES", f"exp(-x) I{order} x, x = {middle} + t",
+                        lambda t, middle=middle, order=order: mp.exp(-t - middle)
+                        * mp.besseli(order, t + middle), -half_width, half_width, degree)  # fmt: skip
         yield Table(
             f"K{order}_LOW", f"remainder without the logarithm of K{order}, x^2 = t", k_rest(order), 0, 4, 9
         )
-        for name, low, high, degree in (("MIDDLE", "0.2", "0.5", 16), ("HIGH", "0", "0.2", 22)):
+        for name, low, high, degree in (
+            ("MIDDLE", "0.2", "0.5", 16), ("HIGH", "0", "0.2", 22), ("HIGH_DERIVATIVES", "0", "0.2", 28),
+        ):  # fmt: skip
             yield Table(f"K{order}_{name}", f"sqrt(x) exp(x) K{order} x, 1 / x = t",
                         far(mp.besselk, order, 1),
                         mp.mpf(low), mp.mpf(high), degree)  # fmt: skip
+        for name, middle, half_width, degree in (("LOW", "0.75", "0.25", 24), ("MIDDLE", "0.35", "0.15", 23)):
+            large = far(mp.besselk, order, 1)
+            yield Table(f"K{order}_{name}_DERIVATIVES", f"sqrt(x) exp(x) K{order} x, 1 / x = {middle} + t",
+                        lambda t, large=large, middle=middle: large(t + mp.mpf(middle)),
+                        -mp.mpf(half_width), mp.mpf(half_width), degree)  # fmt: skip

@@ -1,8 +1,8 @@
-"""The tables of ``ir/special/coefficients/``, computed in mpmath: polynomials through Chebyshev's points.
+"""The tables of ``ir/special/data/``, computed in mpmath: polynomials through Chebyshev's points.
 
-Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the module of a family (gamma, bessel,
-integral or hypergeometric) again, or name tables, too, to print those alone. Each `Table` says what is
-approximated by a polynomial in t, from low to high.
+Run ``python -m tests.ir.special.special_coefficients FAMILY`` to print the data file of a family
+(gamma, bessel, integral or hypergeometric) again, or name tables, too, to print those alone. Each `Table`
+says what is approximated by a polynomial in t, from low to high.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import Any
 
 import mpmath as mp
+
+from ...number_tables import block
 
 DIGITS = 60
 Function = Callable[[Any], Any]
@@ -84,39 +86,19 @@ def tables(family: str) -> Iterator[Table]:
     yield from targets.tables()
 
 
-HEADER = '''"""Coefficients of the special functions, lowest power first.
-
-Every table is a polynomial through Chebyshev's points, computed by
-``tests/ir/special/special_coefficients.py`` in
-mpmath at 60 digits; the comment above each says what it is, where, and how far off, relative to its largest
-value.
+HEADER = """# Coefficients of the special functions, lowest power first.
+#
+# Every table is a polynomial through Chebyshev's points, computed by
+# ``python -m tests.ir.special.special_coefficients`` in mpmath at 60 digits; the comment above each says what
+# it is, and how far off, relative to its largest value.
 """
-
-from __future__ import annotations
-
-from typing import Final
-
-from ..polynomials import Polynomial
-
-# fmt: off
-'''
 
 
 def text(table: Table) -> str:
     coefficients, error = fitted(table)
-    lines, line = [], "   "
-    for coefficient in coefficients:
-        number = f" {float(coefficient)!r},"
-        if len(line) + len(number) > 108:
-            lines.append(line)
-            line = "   "
-        line += number
-    body = "\n".join([*lines, line])
-    low, high = (mp.nstr(mp.mpf(end), 6) for end in (table.low, table.high))
-    return (
-        f"#: {table.doc}, {low} <= t <= {high}: 2^{error:.1f}.\n"
-        f"{table.name}: Final = Polynomial({low}, {high}, (\n{body}\n))\n"
-    )
+    ends = [repr(float(mp.nstr(mp.mpf(end), 6))) for end in (table.low, table.high)]
+    words = ["from", ends[0], "to", ends[1]]
+    return block(table.name, words, [coefficients], f"{table.doc}: 2^{error:.1f}.")
 
 
 def main() -> None:

@@ -97,7 +97,7 @@ def test_functions_of_matrices_with_equal_eigenvalues(wrap: Any) -> None:
     first_order(lambda x: (tj.linalg.eigvals(x) ** 3).real.sum(), at, tolerance=1e-5)
     gradient = wrap(tj.grad(lambda x: abs(tj.linalg.eig(x).eigenvectors).sum()))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tj.UndeterminedGradientWarning)  # of eager code alone
+        warnings.simplefilter("ignore", tj.UndeterminedGradientWarning)
         assert np.isnan(gradient(np.eye(3))).all()
 
 
@@ -111,7 +111,7 @@ def test_matrices_without_a_basis_of_eigenvectors_have_no_gradient(wrap: Any, ne
         [[2.0, 1.0, 0.0], [near, 2.0, 1.0], [0, near, 2.0]],
     ):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", tj.UndeterminedGradientWarning)  # of eager code alone
+            warnings.simplefilter("ignore", tj.UndeterminedGradientWarning)
             assert np.isnan(gradient(np.array(at))).all()
 
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...base.errors import DomainError, DTypeError, ShapeError
+from ...base.user_code import user_stacklevel
 from ...ir.dtypes import BOOL, accumulated_in, as_dtype, is_inexact, real_dtype
 from ...ir.types import broadcast_shapes, normalize_axes
-from ...location import user_stacklevel
 from ...tensors.tensor import Tensor
 from .. import cumulative, reductions
 from ..numpy_calls.options import write_out

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import TracejitError
-from ...location import is_user_file
+from ...base.user_code import is_user_file
 from .errors import TargetError, UsageError
 
 

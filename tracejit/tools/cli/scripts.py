@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from ...location import is_user_file
+from ...base.user_code import is_user_file
 from .documents import is_document
 from .errors import FAILED, OK, UsageError
 

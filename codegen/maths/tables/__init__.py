@@ -1,1 +1,0 @@
-"""Coefficients and tables of the maths functions."""

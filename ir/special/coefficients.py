@@ -1,0 +1,16 @@
+"""Coefficients of the special functions: polynomials in data files, which `base.number_tables` reads."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from ...base.number_tables import Tables
+from .polynomials import Polynomial
+
+_DATA: Final = os.path.join(os.path.dirname(__file__), "data")
+
+bessel: Final = Tables(os.path.join(_DATA, "bessel.txt"), Polynomial)
+gamma: Final = Tables(os.path.join(_DATA, "gamma.txt"), Polynomial)
+hypergeometric: Final = Tables(os.path.join(_DATA, "hypergeometric.txt"), Polynomial)
+integral: Final = Tables(os.path.join(_DATA, "integral.txt"), Polynomial)

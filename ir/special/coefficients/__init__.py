@@ -1,1 +1,0 @@
-"""Tables of the special functions' polynomials, by family."""
