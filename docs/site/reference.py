@@ -79,7 +79,7 @@ SUBJECTS = (
         "Reductions, statistics and sums along axes",
         "Functions that fold axes, or accumulate along them.",
         (
-            "tracejit/array/reductions.py",
+            "tracejit/surface/making.py",
             "tracejit/array/statistics.py",
             "tracejit/array/counting.py",
             "tracejit/array/cumulative.py",
