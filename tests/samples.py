@@ -134,9 +134,7 @@ def _where(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
 def _masked_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for dtype, shape in itertools.product(DTYPES, SHAPES):
         if dtype.kind == "f":
-            yield Sample(
-                [mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)], {}
-            )
+            yield Sample([mixed_values(dtype, shape, rng), random_values(BY_NAME["bool"], shape, rng)], {})
 
 
 def _silent_floats(op: Op, rng: np.random.Generator) -> Iterator[Sample]:

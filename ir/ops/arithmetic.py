@@ -120,8 +120,8 @@ RSQRT = floating_function(
     "rsqrt",
     lambda x, dtype: (1.0 / np.sqrt(x, dtype=accumulated_in(dtype))).astype(dtype, copy=False),
     doc="1 / sqrt(x)",
-    # -1/2 x^(-3/2)
-    rule=lambda b, ct, x, out: b.mul(ct, b.mul(b.div(out, x), -0.5)),
+    # -1/2 x^(-3/2), of which the double may overflow
+    rule=lambda b, ct, x, out: b.mul(ct, b.div(b.mul(out, -0.5), x)),
     cost=8.0,
 )
 CBRT = elementwise(

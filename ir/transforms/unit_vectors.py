@@ -82,7 +82,10 @@ class _Rewriting:
         if not places or len(instruction.results) != 1 or instruction.regions:
             return None
         if op.kind is Kind.VIEW:
-            return self._behind_view(instruction) if places == [0] == [*range(len(operands))] else None
+            # the parts of complex numbers are not the elements that a mask is about
+            if places != [0] or len(operands) > 1 or instruction.result.dtype != operands[0].dtype:
+                return None
+            return self._behind_view(instruction)
         if (
             op.kind is Kind.UPDATE
             and places == [1] == [*range(1, len(operands))]

@@ -152,24 +152,29 @@ _PYTHON_CALLBACKS = {"finalize", "WeakSet", "WeakKeyDictionary", "WeakValueDicti
 
 def test_no_source_has_a_finalizer_in_python() -> None:
     """`base/process/finalization.py` has what does the same in C."""
-    found = []
+    finalizers = []
     for folder in ("base", "ir", "codegen", "runtime", "tracejit"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if any(parent.is_symlink() for parent in path.parents):
                 continue
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if _is_finalizer(node) and path.name != "finalization.py":
-                    found.append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    assert not found, found
+                    finalizers.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not finalizers
 
 
 def _is_finalizer(node: Any) -> bool:
     if isinstance(node, ast.FunctionDef):
         return node.name == "__del__"
-    if isinstance(node, ast.Call):
-        return ast.unparse(node.func) in ("weakref.ref", "weakref.proxy") and len(node.args) > 1
-    return (
-        isinstance(node, ast.Attribute)
-        and ast.unparse(node.value) == "weakref"
-        and node.attr in _PYTHON_CALLBACKS
-    )
+    if isinstance(node, ast.ClassDef):
+        return any(map(_calls_python, node.bases))
+    if not isinstance(node, ast.Call):
+        return False
+    has_callback = ast.unparse(node.func) in ("weakref.ref", "weakref.proxy") and len(node.args) > 1
+    is_test = ast.unparse(node.func) in ("isinstance", "issubclass")
+    return has_callback or any(map(_calls_python, [node.func, *([] if is_test else node.args)]))
+
+
+def _calls_python(node: ast.expr) -> bool:
+    is_of_weakref = isinstance(node, ast.Attribute) and ast.unparse(node.value) == "weakref"
+    return is_of_weakref and node.attr in _PYTHON_CALLBACKS

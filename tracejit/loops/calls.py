@@ -187,12 +187,14 @@ def _builtin(function: Any) -> Any:
 def note_change(function: Any) -> None:
     """Note that `function`, which is about to be called, may change a list or dict whose method it is, and
     what earlier calls have changed."""
-    STATE.tracer.merged_containers.note_changes()
+    containers = STATE.tracer.merged_containers
+    if containers.groups:
+        containers.note_changes()
     owner = getattr(function, "__self__", None)
     if isinstance(owner, (list, dict)):
         kind = list if isinstance(owner, list) else dict
         if function.__name__ not in _PURE_METHODS[kind]:
-            STATE.tracer.merged_containers.write(owner)
+            containers.write(owner)
 
 
 def _method_of_container(method: Any, kind: type) -> Any:

@@ -183,7 +183,9 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is None or STATE.tracer is None:
             return function
-        note_change(function)
+        of_container = isinstance(getattr(function, "__self__", None), (list, dict))
+        if of_container or STATE.tracer.merged_containers.groups:
+            note_change(function)
         return checked_callee(function) if session.attempts else everywhere(function)
 
     def creation(self, function: Any) -> Any:

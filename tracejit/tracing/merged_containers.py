@@ -43,7 +43,7 @@ class MergedContainers(Merges):
         super().__init__(around)
         #: Each container with those that it may be in Python, beside a new one; by its identity.
         self._sources: dict[int, tuple[Any, Sequence[Any]]] = {}
-        self._groups: list[_Group] = []
+        self.groups: list[_Group] = []
 
     def add(self, container: Any, sources: Collection[Any], steps: Tensor | None = None) -> None:
         """Note that `container` was put together, and is in Python one of `sources`, or a new one. If there
@@ -52,7 +52,7 @@ class MergedContainers(Merges):
         if sources:
             self.note_several_names()
             group = [(each, _contents(each)) for each in (container, *sources)]
-            self._groups.append(_Group(group, steps))
+            self.groups.append(_Group(group, steps))
 
     def holds(self, container: Any) -> bool:
         """Whether `container` was put together."""
@@ -69,18 +69,18 @@ class MergedContainers(Merges):
 
     def write(self, container: Any) -> None:
         """Note that `container` is about to be changed."""
-        for group in self._groups:
+        for group in self.groups:
             group.is_written |= any(each is container for each, _ in group.containers)
 
     def note_changes(self) -> None:
         """Note which containers are changed now, which a function may undo."""
-        for group in self._groups:
+        for group in self.groups:
             group.is_written = group.is_changed()
 
     def check(self, has: Callable[[Tensor], bool]) -> None:
         """Raise MergedArrayError where a container was changed that has another name. `has` is asked whether
         a loop had steps."""
-        for group in self._groups:
+        for group in self.groups:
             if group.is_changed() and (group.steps is None or not has(group.steps)):
                 raise MergedArrayError(CHANGED)
 

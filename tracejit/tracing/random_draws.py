@@ -95,6 +95,6 @@ def _restore(generator: Any, state: Any) -> None:
 def _equal(state: Any, other: Any) -> bool:
     if isinstance(state, dict):
         return all(_equal(value, other[key]) for key, value in state.items())
-    if isinstance(state, tuple):
+    if isinstance(state, tuple) and isinstance(state[0], dict):  # others hold numbers alone
         return len(state) == len(other) and all(map(_equal, state, other))
     return bool(np.array_equal(state, other)) if isinstance(state, np.ndarray) else bool(state == other)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -28,22 +28,21 @@ from ..tensors.tensor import Tensor, as_array, wrap
 
 #: A transform: it keeps its own signature, by which type checkers find that of its results.
 Make = TypeVar("Make", bound=Callable[..., Callable[..., Any]])
-_TRANSFORMS: Final[dict[str, Callable[..., Callable[..., Any]]]] = {}
 
 
 class TransformedFunction(Sendable):
-    """The function that the transform of a name makes of a function, and of options."""
+    """The function that a transform makes of a function, and of options."""
 
     # An instance's own ``__call__``, found through the class: what the transform made, no frame around it.
     __slots__ = ("__call__", "__dict__", "__weakref__")
     __call__: Callable[..., Any]
 
-    def __init__(self, transform: str, *args: Any, **options: Any) -> None:
+    def __init__(self, transform: Any, *args: Any, **options: Any) -> None:
         fun, *others = args or (options["fun"],)
         named = {name: value for name, value in options.items() if name != "fun"}
-        self.__call__ = _TRANSFORMS[transform](HANDED_ON()(fun), *others, **named)
+        self.__call__ = transform.__wrapped__(HANDED_ON()(fun), *others, **named)
         functools.update_wrapper(self, fun)
-        self.transform = transform
+        self.transform = transform.__name__
         self._arguments = (transform, *args), options
 
     def of(self, fun: Callable[..., Any]) -> TransformedFunction:
@@ -65,11 +64,10 @@ class TransformedFunction(Sendable):
 
 def transform(make: Make) -> Make:
     """`make`, which makes a function of its first argument, ``fun``, and of options; its results pickle."""
-    _TRANSFORMS[make.__name__] = make
 
     @functools.wraps(make)
     def call(*args: Any, **kwargs: Any) -> Callable[..., Any]:
-        return TransformedFunction(make.__name__, *args, **kwargs)
+        return TransformedFunction(call, *args, **kwargs)
 
     return cast(Make, call)
 
