@@ -111,8 +111,8 @@ def test_a_wrong_nest(n: int, change: Any, which: str, monkeypatch: pytest.Monke
     ("change", "problem"),
     [
         (longer(1), r"b0\[.*\] may be behind the buffer, which has 8"),
-        (moved_writes(-1), r"b1\[l - 1\] may be before the buffer"),
-        (moved_reads(1), r"b0\[l \+ 1\] may be behind the buffer, which has 8"),
+        (moved_writes(-1), r"b1\[(i \+ )?l - 1\] may be before the buffer"),
+        (moved_reads(1), r"b0\[(i \+ )?l \+ 1\] may be behind the buffer, which has 8"),
     ],
 )
 def test_a_wrong_nest_is_not_valid(change: Any, problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
