@@ -36,7 +36,7 @@ from ..support import Array
 GROUPS: Final = 12
 #: Words of an access in the log: place, bytes of an element, site, and the mask's two halves.
 _WORDS: Final = 5
-_ENTRIES: Final = 1 << 18
+_ENTRIES: Final = 1 << 22  # pages that no group reaches are never touched
 _LOG: Final = "task_log"
 _SIGNATURE: Final = "ptr %p, ptr %base, i64 %extent, i64 %size, i64 %align, i64 %site"
 _TASK: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -57,6 +57,8 @@ class Trace(AccessChecks):
         #: The text and kernel of each place in the code that accesses memory, and what it does, by number.
         self.sites: list[str] = []
         self.kinds: list[int] = []
+        #: Bytes of blocks that one task at a time has, in the code of either tier.
+        self.scratch: set[int] = set()
         super().__init__(tiered=True)
 
     def site(self, text: str, buffer: Any, name: str, instruction: Any) -> int:
@@ -74,6 +76,7 @@ class Trace(AccessChecks):
 
     def finish(self, writing: Any) -> None:
         words = 1 + _WORDS * _ENTRIES
+        self.scratch.update(size for kernel in writing.module.kernels for size in kernel.scratch_blocks)
         writing.globals.append(f"@{_LOG} = external global [{words} x i64]")
         writing.functions += [_note(), _check(), _copy(), _masked(), *map(_by_lanes, sorted(self._lanes))]
 
@@ -163,8 +166,6 @@ class Tasks:
         self.log = np.zeros(1 + _WORDS * _ENTRIES, np.int64)
         #: Memory that tasks share: results, and blocks of the C allocator.
         self.memory: list[Array] = []
-        #: Bytes of blocks that one task at a time has.
-        self.scratch: set[int] = set()
         self.kept: list[Array] = []
         self.regions = self.groups = 0
         self.failure: BaseException | None = None
@@ -190,7 +191,7 @@ class Tasks:
         room = self.rng.integers(0, 256, size + align, np.uint8)
         self.kept.append(room)
         start = -room.ctypes.data % align
-        if size not in self.scratch:
+        if size not in self.trace.scratch:
             self.memory.append(room[start : start + size])
         return int(room.ctypes.data) + start
 
@@ -202,8 +203,6 @@ class Tasks:
             room = self.rng.integers(0, 256, max(1, result.type.nbytes), np.uint8)
             self.memory.append(room)
             results.append(room[: result.type.nbytes].view(result.dtype).reshape(result.shape))
-        sizes = {size for kernel in executable.module.kernels for size in kernel.scratch_blocks}
-        self.scratch = sizes
         self.failure = None
         outcome = executable.run(arguments, dict(enumerate(results)))
         if self.failure is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from queue import SimpleQueue
 
 import pytest
 
@@ -72,22 +73,29 @@ def test_an_exception_in_a_trace_leaves_modes_as_they_were():
 
 def test_modes_of_threads_that_trace_at_once():
     """A thread that traces, and one under no_grad, see nothing of each other."""
-    barrier, gradients = threading.Barrier(2), {}
+    # SimpleQueue has no state in Python: what the other thread does with it breaks no guard of `f`
+    to_recording, to_silent, gradients = SimpleQueue[None](), SimpleQueue[None](), {}
 
     def recording():
         def f(x):
-            barrier.wait(120)
+            to_silent.put(None)
+            to_recording.get(timeout=120)
             y = (x * x).sum()
-            barrier.wait(120)
+            to_silent.put(None)
+            to_recording.get(timeout=120)
             return y
 
         gradients["recording"] = jit(grad(f))(tj.tensor([1.0, 2.0])).tolist()
 
     def silent():
+        def meet():
+            to_recording.put(None)
+            to_silent.get(timeout=120)
+
         with tj.no_grad():
-            barrier.wait(120)
+            meet()
             y = leaf(1.0) * 2
-            barrier.wait(120)
+            meet()
             gradients["silent"] = (y.requires_grad, y.is_traced, STATE.tracer)
 
     threads = [threading.Thread(target=body) for body in (recording, silent)]
