@@ -61,17 +61,19 @@ def _build(cls: type, *, eq: bool) -> type:
     defaults = {name: body.pop(name) for name in names if name in body}
     if tuple(defaults) != names[len(names) - len(defaults) :]:
         raise TypeError(f"{cls.__name__}: a field without a default follows one with a default")
-    made = {name: value.make for name, value in defaults.items() if isinstance(value, _Fresh)}
-    if made:
-        scope: dict[str, Any] = {"MISSING": _MISSING, **{f"make_{name}": make for name, make in made.items()}}
-        exec(_constructor(names, made), scope)
+    fresh = {name: value.make for name, value in defaults.items() if isinstance(value, _Fresh)}
+    if fresh:
+        scope: dict[str, Any] = {"MISSING": _MISSING, **{f"make_{name}": fresh[name] for name in fresh}}
+        exec(_constructor(names, fresh), scope)
         body["__init__"] = scope["__init__"]
     else:
         body["__init__"] = _method("__init__", _construction, names)
     if eq:
         body["__eq__"] = _method("__eq__", _equality, names)
         body["__hash__"] = _method("__hash__", _hash, names)
-    body["__init__"].__defaults__ = tuple([_MISSING if name in made else defaults[name] for name in defaults])
+    body["__init__"].__defaults__ = tuple(
+        [_MISSING if name in fresh else defaults[name] for name in defaults]
+    )
     body["__slots__"] = names
     body["__match_args__"] = names
     body.setdefault("__repr__", _repr)
@@ -80,10 +82,10 @@ def _build(cls: type, *, eq: bool) -> type:
     return record
 
 
-def _constructor(names: Sequence[str], made: Iterable[str] = ()) -> str:
-    """The source of ``__init__`` with parameters `names`; those `made` are made by functions where no value
-    is given."""
-    values = {name: f"make_{name}() if {name} is MISSING else {name}" for name in made}
+def _constructor(names: Sequence[str], fresh: Iterable[str] = ()) -> str:
+    """The source of ``__init__`` with parameters `names`; those `fresh` are made by functions where no
+    value is given."""
+    values = {name: f"make_{name}() if {name} is MISSING else {name}" for name in fresh}
     assignments = [f"    self.{name} = {values.get(name, name)}" for name in names]
     return "\n".join([f"def __init__(self, {', '.join(names)}):", *(assignments or ["    pass"])])
 

@@ -95,27 +95,27 @@ def absent(text: str) -> list[str]:
 
 def faults(source: str) -> list[str]:
     """The faults of a module's docstrings and comments, each with its line."""
-    found = []
+    lines = []
     for node, line, text in docstrings(ast.parse(source)):
         if word := opener(text):
-            found.append(f"{line}: begins with {word!r}: {text.splitlines()[0]}")
+            lines.append(f"{line}: begins with {word!r}: {text.splitlines()[0]}")
         if isinstance(node, ast.Module) and "; and " in " ".join(text.split()):
-            found.append(f"{line}: the module's docstring joins two subjects with '; and'")
-        found += [f"{line}: there is no {name}" for name in absent(text)]
+            lines.append(f"{line}: the module's docstring joins two subjects with '; and'")
+        lines += [f"{line}: there is no {name}" for name in absent(text)]
     before = ""
     for number, text in enumerate(map(str.strip, source.splitlines()), 1):
         if text.startswith("#: ") and not before.startswith("#:") and (word := opener(text[3:])):
-            found.append(f"{number}: begins with {word!r}: {text}")
+            lines.append(f"{number}: begins with {word!r}: {text}")
         if text.startswith("#"):
-            found += [f"{number}: there is no {name}" for name in absent(text)]
+            lines += [f"{number}: there is no {name}" for name in absent(text)]
         before = text
-    return found
+    return lines
 
 
 def test_docstrings_keep_the_laws() -> None:
     assert len(sources()) > 1500
-    found = [f"{path.relative_to(ROOT)}:{fault}" for path in sources() for fault in faults(path.read_text())]
-    assert not found, "\n".join(found)
+    broken = [f"{path.relative_to(ROOT)}:{fault}" for path in sources() for fault in faults(path.read_text())]
+    assert not broken, "\n".join(broken)
 
 
 @pytest.mark.parametrize(

@@ -45,18 +45,18 @@ _OPTIONS: Final = (
 
 def stubs() -> dict[Path, str]:
     """The text of each stub, by its file."""
-    found = {_file(namespace.package) / "__init__.pyi": _package(namespace) for namespace in NAMESPACES}
+    texts = {_file(namespace.package) / "__init__.pyi": _package(namespace) for namespace in NAMESPACES}
     reductions = "".join(_function(row, row.declared) for row in REDUCTIONS)
-    found[_file("tracejit.array") / "reductions.pyi"] = f"{_HEAD}{_TYPES.replace('...', '..')}{reductions}"
+    texts[_file("tracejit.array") / "reductions.pyi"] = f"{_HEAD}{_TYPES.replace('...', '..')}{reductions}"
     special = "".join(_function(row, row.declared) for row in SPECIAL)
-    found[_file("tracejit.scipy.special") / "functions.pyi"] = f"{_HEAD}{_TYPES}{special}"
+    texts[_file("tracejit.scipy.special") / "functions.pyi"] = f"{_HEAD}{_TYPES}{special}"
     elementwise = "".join(
         _function(row, ", ".join([*(f"{name}: Any" for name in OPS[row.runs].params), _OPTIONS]))
         for row in ELEMENTWISE
     )
-    found[_file("tracejit.array.elementwise") / "ufuncs.pyi"] = f"{_HEAD}{_TYPES}{_METHODS}{elementwise}"
-    found[_file("tracejit.tensors") / "signatures.pyi"] = f"{_HEAD}\n{signatures()}"
-    return found
+    texts[_file("tracejit.array.elementwise") / "ufuncs.pyi"] = f"{_HEAD}{_TYPES}{_METHODS}{elementwise}"
+    texts[_file("tracejit.tensors") / "signatures.pyi"] = f"{_HEAD}\n{signatures()}"
+    return texts
 
 
 def _file(package: str) -> Path:

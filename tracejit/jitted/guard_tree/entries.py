@@ -103,7 +103,7 @@ def make_entries(
 
     def entry(arguments: Any, keywords: Any, structure: Structure, following: Callable[..., Any]) -> Any:
         spec = EntrySpec(
-            tuple(arguments), tuple(keywords), tuple(captures), tuple(guards), tuple(made), structure,
+            tuple(arguments), tuple(keywords), tuple(captures), tuple(guards), tuple(outputs), structure,
             executable.slow_enough, 0 if plan is None else len(tracked), len(results) - returned,
             id(leaf.namespace),
         )  # fmt: skip
@@ -120,7 +120,7 @@ def make_entries(
         guards += [_capture(guard.source, _guard_spec(guard, keep), keep) for guard in bindings.guards]
     except _Unsupported:
         return None, None
-    made = [
+    outputs = [
         ResultSpec(array_spec(result.dtype, result.shape), reuses.get(i, -1), i >= returned)
         for i, result in enumerate(results)
     ]
