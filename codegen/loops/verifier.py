@@ -84,18 +84,19 @@ class _Known:
 
 def _follows(expression: Affine, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
     """Whether `expression` is never negative where `facts` hold: the index of a fact takes the place of a
-    name in it."""
+    name in it, or in a multiple of it."""
     for number, fact in enumerate(facts):
         for name, factor in fact.index.terms:
-            if abs(factor) != 1 or name not in expression.names:
+            if name not in expression.names:
                 continue
-            # name = sign * (index - what else is in it)
+            # times * name = sign * (index - what else is in it)
+            times, sign = abs(factor), 1 if factor > 0 else -1
             rest = fact.index.without(name)
-            by = variable("?").plus(rest, -1).scaled(factor)
+            by = variable("?").plus(rest, -1).scaled(sign)
             ends = (fact.count.plus(-1),) if fact.count is not None else ()
             inside = ranges.within("?" * (number + 1), (affine(0),), ends)
             renamed = by.replaced("?", variable("?" * (number + 1)))
-            moved = expression.replaced(name, renamed)
+            moved = expression.without(name).scaled(times).plus(renamed.times(expression.coefficient(name)))
             others = facts[:number] + facts[number + 1 :]
             if inside.at_least(moved) or (len(facts) < 5 and _follows(moved, inside, others)):
                 return True
