@@ -84,10 +84,12 @@ def _trace_conditional(
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
                 function()
                 values = variables.values(statement.results)
-                changed = {name: value for name, value in values.items() if value is not before.get(name)}
-                for name, value in changed.items():
-                    check_containers(name, value)
-                    values[name] = memory.snapshot(name, value)
+                for name, value in values.items():
+                    if value is not before.get(name):
+                        check_containers(name, value)
+                        values[name] = memory.snapshot(name, value)
+                    elif memory.is_written(value):
+                        memory.variables.add(name)
                 return [*values.values(), *[wrap(base._data) for base in memory.bases]]
             finally:
                 memory.restore(saved)
@@ -185,7 +187,7 @@ def merged(
         if kept is not None:
             values.append(kept)
             continue
-        _check_identity(name, pair, statement)
+        _check_identity(name, pair, statement, memory)
         model = pair[0] if pair[0].structure is not None else pair[1]
         for k in (0, 1):
             if pair[k].structure is None:
@@ -324,17 +326,24 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
     return None
 
 
-def _check_identity(name: str, pair: Sequence[Content], statement: Statement | None) -> None:
-    """Raise where an array that is there already gets another name, by which it may be written."""
+def _check_identity(
+    name: str, pair: Sequence[Content], statement: Statement | None, memory: WrittenTensors
+) -> None:
+    """Raise where an array that is there already gets another name, by which it may be written, or where one
+    side has written the array of `name` and the other gives it another one."""
+    if name in memory.variables:
+        raise LoopError(_another_name(name))
     if statement is None or name not in statement.written_anywhere:
         return
     for content in pair:
         for leaf in content.leaves:
             is_tensor = isinstance(leaf, Tensor) and is_array(leaf)
             if is_tensor and (not is_traced(leaf) or is_seen(leaf._data) or chain_of(leaf)):
-                raise LoopError(
-                    f"{name} becomes another name of an array in a branch, and is written in place"
-                )
+                raise LoopError(_another_name(name))
+
+
+def _another_name(name: str) -> str:
+    return f"{name} becomes another name of an array in a branch, and is written in place"
 
 
 def _shown(value: Any) -> str:

@@ -124,6 +124,10 @@ class WrittenTensors:
 
     def __init__(self) -> None:
         self.bases: list[Tensor] = []
+        #: The value of each that the region began with.
+        self.entered: list[Any] = []
+        #: Variables that still have their arrays where a region ends that has written those.
+        self.variables: set[str] = set()
         #: The values of snapshots in a region, with the positions of their tensors.
         self.snapshots: dict[Value, int] = {}
 
@@ -151,10 +155,20 @@ class WrittenTensors:
 
     def enter(self, values: Iterable[Any]) -> None:
         """Give the tensors the `values` of a region, inside it."""
-        for base, value in zip(self.bases, values, strict=True):
+        self.entered = list(values)
+        for base, value in zip(self.bases, self.entered, strict=True):
             base._data, base._node, base._requires_grad = value, None, False
             # views of the value that was there; `views_of` tells them by their data no more
             refresh_views(base)
+
+    def is_written(self, value: Any) -> bool:
+        """Whether an array in `value` lies in memory that the region has written."""
+        written = [base for base, own in zip(self.bases, self.entered, strict=True) if base._data is not own]
+        return bool(written) and any(
+            isinstance(leaf, Tensor) and base_of(leaf) is base
+            for leaf in content_of(value).leaves
+            for base in written
+        )
 
     def restore(self, saved: list[tuple[Tensor, Any, Any, bool]]) -> None:
         """Restore the tensors to the `saved` state."""
