@@ -120,6 +120,12 @@ LEAVES: Final[set[type]] = {
 }  # fmt: skip
 
 
+#: The functions that give the value for which a key of a dict stands, by the key's class: traced numbers.
+KEYS: Final[dict[type, Callable[[Any], Any]]] = {}
+#: Classes of keys that stand for themselves.
+_PLAIN_KEYS: Final = frozenset((str, int, float, bool, bytes, type(None)))
+
+
 def register_pytree_node(
     cls: type,
     flatten: Callable[[Any], tuple[Sequence[Any], Any]],
@@ -204,9 +210,12 @@ def _walk(tree: Any, leaves: list[Any], rule: int | Callable[[Any], bool] = Fals
                 shapes.append(_walk(child, leaves, rule))
         return ("tuple" if cls is tuple else "list", None, tuple(shapes))
     if cls is dict or cls is OrderedDict or cls is defaultdict:
-        keys = tuple(tree) if cls is OrderedDict else _ordered_keys(tree)
         factory = tree.default_factory if cls is defaultdict else None
         order = tuple(tree)
+        if not _PLAIN_KEYS.issuperset(map(type, order)):
+            order = tuple(map(key_value, order))
+            tree = dict(zip(order, tree.values(), strict=True))
+        keys = order if cls is OrderedDict else _ordered_keys(tree)
         if order == keys:
             order = keys
         return (
@@ -301,6 +310,14 @@ def _field_names(cls: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         all_fields = cls.__attrs_attrs__
     constant = tuple([field.name for field in all_fields if field.metadata.get("static")])
     return tuple([field.name for field in all_fields if field.name not in constant]), constant
+
+
+def key_value(key: Any) -> Any:
+    """The value for which a dict's `key` stands, by itself or in a tuple."""
+    value = KEYS.get(type(key))
+    if value is not None:
+        return value(key)
+    return tuple(map(key_value, key)) if type(key) is tuple else key
 
 
 def _ordered_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:

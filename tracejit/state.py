@@ -39,6 +39,9 @@ class _State(threading.local):
     linalg: str = LINALG_RAISE
     #: Number of times that the setting was read: what was traced meanwhile depends on it.
     linalg_asked: int = 0
+    #: Errors of texts that want the values of traced tensors, kept until the traced function ends: one that
+    #: raises runs again as Python, which has the text. None where such an error is raised at once.
+    unformatted: list[Exception] | None = None
     #: The `callback_results.KeptResults` of the innermost call that tries paths, None where there is no call.
     callback_results: Any = None
 

@@ -165,20 +165,15 @@ POW = elementwise(
 )  # fmt: skip
 
 
-def _over_radius(b: Any, x: Any, r: Any) -> Any:
-    """x / r, and 0 at the origin."""
-    return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
-
-
 def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
-    # y^2 / r^3, in factors that do not underflow before it does
-    cosine = b.cosine(y, x, r)
-    return b.mul(ct, b.mul(cosine, _over_radius(b, cosine, r)))
+    # y^2 / r^3, of factors that do not over- or underflow before it does; NaN at the origin
+    root = b.div(b.cosine(y, x, r), b.sqrt(r))
+    return b.mul(ct, b.mul(root, root))
 
 
 def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
-    # -x y / r^3
-    return b.neg(b.mul(ct, b.mul(out, _over_radius(b, b.cosine(y, x, r), r))))
+    # -x y / r^3, where one cosine at least is large; NaN at the origin
+    return b.neg(b.mul(ct, b.div(b.mul(out, b.cosine(y, x, r)), r)))
 
 
 def _cosine_infer(types: Any, attrs: Any) -> Any:

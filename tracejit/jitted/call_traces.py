@@ -18,6 +18,7 @@ from ..loops.reports import ROLLED
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE
+from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors
@@ -100,12 +101,18 @@ def trace_call(
         watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
+            outer, STATE.unformatted = STATE.unformatted, (unformatted := list[Exception]())
             try:
                 result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
             except Exception as error:
-                if acts and is_of_python(error) and watched.has_written():
+                differs = unformatted or shows_traced(error) or watched.has_written()
+                if acts and is_of_python(error) and differs:
                     raise FailedCall(error) from error
                 raise
+            finally:
+                STATE.unformatted = outer
+            if unformatted:
+                raise unformatted[0]
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.errors import TracejitError
 from ..base.records import record
 from ..ir.graph import Value
-from ..pytree import TreeDef, count_leaves, flatten
+from ..pytree import TreeDef, count_leaves, flatten, key_value
 from ..state import STATE
 from ..tensors.tensor import Tensor
 
@@ -147,7 +147,7 @@ class ContainerRecorder:
                     if container.content.get(key, _MISSING) is not value
                 }
             )
-            parts = [(key, self._part(value, symbols, results)) for key, value in changed.items()]
+            parts = [(key_value(key), self._part(value, symbols, results)) for key, value in changed.items()]
             removed = [key for key in container.content if key not in now]
             writes.append(
                 ContainerWrite(container.name(name), container.path, container.kind, removed, parts)

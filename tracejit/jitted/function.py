@@ -25,6 +25,7 @@ from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Decision
+from ..tracing.inlined_calls import inlined
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .argument_writes import CompiledOnlyError, FailedCall
@@ -122,7 +123,7 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _slow(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.tracer is not None:
-            return self._fn(*args, **kwargs)
+            return inlined(self._fn)(*args, **kwargs)
         result = self._outside_traces(args, kwargs)
         return results_as_arrays(result) if takes_arrays(frame_above(1)) else result
 

@@ -22,6 +22,7 @@ from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..pytree import containers_in
 from ..state import STATE
+from ..tape.views import base_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
 from ..tracing.tracer import Tracer
@@ -51,7 +52,6 @@ from .variables import (
     UNDEFINED,
     Content,
     WrittenTensors,
-    base_of,
     called,
     content_of,
     is_rank_0_array,

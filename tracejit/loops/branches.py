@@ -18,7 +18,7 @@ from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
 from ..pytree import containers_in
 from ..state import STATE
-from ..tape.views import chain_of
+from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists import check_containers
@@ -30,7 +30,6 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
-    base_of,
     called,
     content_of,
     is_array,

@@ -22,6 +22,7 @@ from ..base.user_code import is_user_file
 from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
+from ..tracing.inlined_calls import inlined
 from .lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
@@ -77,7 +78,7 @@ def checked_callee(function: Any) -> Any:
         raise LoopError(f"it creates a {function.__name__}, whose effects are not known")
     inner = getattr(function, "_fn", None)
     if callable(inner) and _is_library(type(function)):  # a jitted function
-        return checked_callee(inner)
+        return inlined(checked_callee(inner))
     if hasattr(type(function), "of"):  # what a transform made of a function
         return function.of(checked_callee(function.__wrapped__))
     if isinstance(function, functools.partial):

@@ -21,7 +21,7 @@ from ..ir.graph import Value
 from ..ir.types import TensorType
 from ..pytree import containers_in
 from ..state import STATE
-from ..tape.views import IndexedStep, chain_of
+from ..tape.views import IndexedStep, base_of, chain_of
 from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
@@ -33,7 +33,6 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
-    base_of,
     is_array,
     is_rank_0_array,
     is_returned,

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 from ..ir.graph import Value
 from ..state import STATE
+from ..tape.views import base_of
 from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .reports import CURRENT
-from .variables import WrittenTensors, base_of, is_array, is_traced
+from .variables import WrittenTensors, is_array, is_traced
 
 
 class Container:

@@ -13,7 +13,7 @@ from ..base.records import record
 from ..ir.graph import Value
 from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
-from ..tape.views import chain_of, views_of
+from ..tape.views import base_of, views_of
 from ..tensors.tensor import Tensor, wrap
 from .reports import LoopError
 from .source.exits import RETURNED
@@ -206,12 +206,6 @@ class WrittenTensors:
         """Write `results` to the tensors."""
         for base, result in zip(self.bases, results, strict=True):
             replace(base, result, "a loop")
-
-
-def base_of(tensor: Tensor) -> Tensor:
-    """The tensor whose memory `tensor` shares."""
-    chain = chain_of(tensor)
-    return tensor if chain is None else chain[0]
 
 
 def is_traced(value: Any) -> bool:

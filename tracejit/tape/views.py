@@ -248,6 +248,12 @@ def chain_of(view: Tensor) -> tuple[Tensor, tuple[ViewStep | NativeStep, ...]] |
     return (aliases[0], _steps(aliases)) if type(aliases) is tuple and _together(aliases[0], view) else None
 
 
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor whose memory `tensor` shares."""
+    chain = chain_of(tensor)
+    return tensor if chain is None else chain[0]
+
+
 def _steps(aliases: tuple[Any, ...]) -> tuple[ViewStep | NativeStep, ...]:
     """The steps in what a view has noted: its base, then each step, or the two parts of a `NativeStep`."""
     steps: list[ViewStep | NativeStep] = []

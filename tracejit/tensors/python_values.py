@@ -312,19 +312,53 @@ def formatted(x: Tensor, spec: str) -> str:
     if not spec and not is_integer(x._data):
         return str(x)
     instead = "tj.debug.print, or the value outside of it"
-    data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number(x._data))
+    try:
+        data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number(x._data))
+    except ConcretizationError as error:
+        if STATE.unformatted is None:
+            raise
+        STATE.unformatted.append(error)
+        return repr(x)
     if data.size != 1:
         raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {x.type}")
     return format(data.item(), spec)
 
 
+#: The beginning of the text of a traced tensor.
+_TRACED: Final = "tensor(<traced "
+
+
+def traced_text(x: Tensor) -> str:
+    """``repr(x)`` of a traced tensor."""
+    return f"{_TRACED}{x.type}>)"
+
+
+def shows_traced(error: BaseException) -> bool:
+    """Whether the text of an `error` shows a traced tensor in the place of a value."""
+    return _TRACED in repr(error.args)
+
+
 def hash_of(x: Tensor) -> int:
     """The hash of `x`: by value for a traced number, integer or bool of rank 0, as for NumPy's and Python's
     numbers; by identity otherwise."""
-    data = x._data
-    if isinstance(data, Value) and not x.shape and (x.dtype.kind in "iub" or is_number(data)):
-        return hash(x._concrete("looking x up in a dict or set", "tj operations", decides=True).item())
-    return object.__hash__(x)
+    return hash(_key(x, "looking x up in a dict or set")) if _is_key(x) else object.__hash__(x)
+
+
+def key_value(x: Tensor) -> Any:
+    """The value for which `x` stands as the key of a dict that leaves a trace, as `hash_of` takes it."""
+    return _key(x, "x as the key of a dict") if _is_key(x) else x
+
+
+def _is_key(x: Tensor) -> bool:
+    """Whether `x` is known by its value in dicts and sets."""
+    data, tracer = x._data, STATE.tracer
+    if not isinstance(data, Value) or x.shape:
+        return False
+    return x.dtype.kind in "iub" or is_number(data) or (tracer is not None and tracer.is_weak(data))
+
+
+def _key(x: Tensor, asked: str) -> Any:
+    return x._concrete(asked, "tj operations", decides=True).item()
 
 
 def is_integer(data: Any) -> bool:

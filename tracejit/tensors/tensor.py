@@ -17,7 +17,7 @@ from ..ir.dtypes import BOOL, FLOAT64, DType, as_dtype, is_differentiable, is_in
 from ..ir.graph import Value
 from ..ir.types import Shape, TensorType
 from ..provided import TENSOR_HTML
-from ..pytree import LEAVES
+from ..pytree import KEYS, LEAVES
 from ..state import STATE
 from . import python_values
 from .array_callers import class_for_caller
@@ -334,7 +334,7 @@ class Tensor(Signatures):
     def __repr__(self) -> str:
         data = self._data
         if isinstance(data, Value):
-            return f"tensor(<traced {data.type}>)"
+            return python_values.traced_text(self)
         suffix = "requires_grad=True" if self._requires_grad else ""
         if self._node is not None:
             suffix = f"grad_fn=<{self._node.node.name()}>"
@@ -354,6 +354,7 @@ class Tensor(Signatures):
 
 
 LEAVES.add(Tensor)
+KEYS[Tensor] = python_values.key_value
 
 
 def rebuilt(array: Array, requires_grad: bool) -> Tensor:

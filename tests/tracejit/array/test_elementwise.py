@@ -321,3 +321,18 @@ def test_one_over_a_square_root_is_one_op():
         text = tj.jit(f).lower(tensor([2.0])).as_text("optimized")
         assert "rsqrt" in text
         assert not any(word in text for word in (" sqrt", "div"))
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_nan_to_num_writes_where_it_does_not_copy(jitted: bool) -> None:
+    def f(x):
+        y = np.nan_to_num(x[1:], copy=False, nan=9.0)
+        y[0] = 3.0
+        return y * 1, x.sum()
+
+    outcomes = []
+    for run in (f, tj.jit(f) if jitted else lambda x: f(tj.asarray(x))):
+        x = np.array([1.0, np.nan, np.nan, 4.0])
+        outcomes.append((*map(np.asarray, run(x)), x))
+    for value, expected in zip(outcomes[1], outcomes[0], strict=True):
+        np.testing.assert_array_equal(value, expected)

@@ -328,7 +328,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """`x` with NaN and infinities replaced: by `nan`, `posinf` and `neginf`.
 
     None stands for the largest and the lowest finite number. The slope at replaced elements is 0.
-    Always a new tensor; `copy` is accepted for NumPy's sake.
+    Without `copy` they are replaced in the array `x` itself.
 
     Example:
         >>> import tracejit as tj
@@ -337,9 +337,16 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
     Semantics: ``numpy.nan_to_num``.
     """
-    x = as_tensor(x)
+    result = _with_numbers(as_tensor(x), nan, posinf, neginf)
+    if copy or not isinstance(x, (Tensor, np.ndarray)):
+        return result
+    x[...] = result
+    return as_tensor(x)
+
+
+def _with_numbers(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     if is_complex(x.dtype):
-        parts = [nan_to_num(run(part, x), copy, nan, posinf, neginf) for part in ("real", "imag")]
+        parts = [_with_numbers(run(part, x), nan, posinf, neginf) for part in ("real", "imag")]
         return run("complex", *parts)
     if not is_real_floating(x.dtype):
         return cast(x, x.dtype, copy=True)
