@@ -14,10 +14,11 @@ from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType
 from typing import Final
 
-from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
+from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError, checked_error
 from ..base.user_code import is_user_file
 from ..frontend.handlers import handles
 from ..ir.graph import Instruction
+from ..ir.ops.indexing import CHECK
 from ..ir.registry import Kind, Op
 
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
@@ -36,6 +37,8 @@ def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
     kind = instruction.op.kind
     if instruction.regions:  # whose instructions are noted themselves
         return ()
+    if instruction.op is CHECK:
+        return (type(checked_error(instruction.attrs["error"])),)
     if kind is Kind.LINALG:
         return (LinAlgError,)
     if kind is Kind.HOST:
