@@ -484,6 +484,13 @@ class UncompilableError(AliasedError):
     """A call that cannot run as compiled, as no call of its signature can."""
 
 
+class ErrorStateError(AliasedError):
+    """A call that does not run as compiled, since NumPy's error state asks for what compiled code does not do
+    where a number overflows or is divided by zero."""
+
+    advice = "set it to 'warn' or 'ignore' around calls that should be"
+
+
 class HandledError(UncompilableError):
     """A call that cannot run as compiled, since the function handles an error of what is compiled."""
 

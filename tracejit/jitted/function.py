@@ -25,6 +25,7 @@ from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Decision
+from ..tracing.handled_errors import error_state_error, errors_asked
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .argument_writes import CompiledOnlyError, FailedCall
@@ -105,6 +106,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._tree = GuardTree()
         #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
         self._uncompiled: dict[Any, Any] = {}
+        #: Whether a call was traced while NumPy's error state asked for errors: then calls look at it.
+        self._meets_error_states = False
         self._use(None)
         self._entries, self._first = 0, "first call"
         watch(self)
@@ -234,6 +237,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         """A new specialization for `call`, and what it captures.
 
         Raises TraceError where what the function reads changes all the time."""
+        if self._meets_error_states and (asked := errors_asked()):
+            raise error_state_error(self._name, asked)
         for _ in range(_MOST_ATTEMPTS):
             signature = self._tree.signature(call)
             before = None if signature is None else signature.before(outcome)

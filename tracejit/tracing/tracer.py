@@ -140,7 +140,7 @@ class Tracer(Builder):
     def write(self, instruction: Instruction) -> None:
         self.body.append(instruction)
         self._owned.update(instruction.results)
-        if self.handled is not None and instruction.op.kind.traits.can_fail:
+        if self.handled is not None:
             self.handled.note(instruction)
 
     def owns(self, value: Value) -> bool:
