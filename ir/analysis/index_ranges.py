@@ -173,7 +173,7 @@ class _Ranges:
             return _either(self.of(step.operands[1]), self.of(step.operands[2]))
         if name in _TESTS:
             x, y = map(self.of, step.operands)
-            return (0, 0) if any(_are_apart(*pair) for pair in _TESTS[name](x, y)) else UNKNOWN
+            return (0, 0) if _TESTS[name](x, y) else UNKNOWN
         if name not in _RULES:
             return UNKNOWN
         return _known(*_RULES[name](*[self.of(operand) for operand in step.operands]))
@@ -213,16 +213,21 @@ def _floor_divide(x: Interval, y: Interval) -> Interval:
     return (None if x[0] is None else x[0] // y[0]), (None if x[1] is None else x[1] // y[0])
 
 
-def _are_apart(least: Interval, greatest: Interval) -> bool:
-    """Whether all numbers of `least` are below all of `greatest`."""
-    return least[1] is not None and greatest[0] is not None and least[1] < greatest[0]
+def _is_below(x: Interval, y: Interval) -> bool:
+    """Whether all numbers of `x` are below all of `y`."""
+    return x[1] is not None and y[0] is not None and x[1] < y[0]
 
 
-#: Tests that are false where the numbers of one of some pairs of intervals are apart, in this order.
-_TESTS: Final[dict[str, Callable[[Interval, Interval], Sequence[tuple[Interval, Interval]]]]] = {
-    "eq": lambda x, y: ((x, y), (y, x)),
-    "gt": lambda x, y: ((x, y),),
-    "lt": lambda x, y: ((y, x),),
+def _is_at_most(x: Interval, y: Interval) -> bool:
+    """Whether no number of `x` is above one of `y`."""
+    return x[1] is not None and y[0] is not None and x[1] <= y[0]
+
+
+#: Tests, by when they are false for all numbers of two intervals.
+_TESTS: Final[dict[str, Callable[[Interval, Interval], bool]]] = {
+    "eq": lambda x, y: _is_below(x, y) or _is_below(y, x),
+    "lt": lambda x, y: _is_at_most(y, x),
+    "gt": _is_at_most,
 }
 _RULES: Final[dict[str, Callable[..., Interval]]] = {
     "add": _add,

@@ -146,8 +146,9 @@ def _prod(values: list[Any], *, start: Any = 1) -> Any:
 
 
 def _isqrt(n: Any) -> Any:
-    negative = truth(as_int(n) < 0)
-    n = wrap(STATE.tracer.checked(as_int(n)._data, negative._data, _NEGATIVE_ROOT))
+    tracer = STATE.tracer
+    n = as_int(n)
+    n = wrap(tracer.checked(tracer.lift(n), tracer.lift(truth(n < 0)), _NEGATIVE_ROOT))
     root = as_int(array.sqrt(as_float(n)))  # off by one at most, where float64 does not hold n
     root = array.where(root * root > n, root - 1, root)
     return given_as_scalar(array.where((root + 1) * (root + 1) <= n, root + 1, root))

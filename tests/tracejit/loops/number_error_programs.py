@@ -23,7 +23,7 @@ from .checking import load
 #: Operations that are errors where the second operand `{b}` is 0, or negative.
 _OPERATIONS: Final = (
     "{a} // {b}", "{a} % {b}", "divmod({a}, {b})[0]", "divmod({a}, {b})[1]", "{a} << ({b} % 9 - 1)",
-    "{a} >> ({b} + 2)", "math.isqrt({b} + 1)",
+    "{a} >> ({b} + 2)", "math.isqrt({b} + 1)", "math.isqrt({b})",
 )  # fmt: skip
 _LINE: Final = """
     s = {operation}
@@ -68,7 +68,16 @@ _WRITES: Final = """
     for i in range(len(x)):
         x[i] = {operation}
 """
-_FORMS: Final = (_LINE, _SUM, _CARRIED, _WHILE, _BRANCH, _NESTED, _HELPER, _WRITES)
+_INNER_WHILE: Final = """
+    s = 0
+    for i in range(len(x)):
+        t = j = 0
+        while j < i % 4 + {limit} % 3:
+            t += {operation}
+            j += 1
+        x[i] = t - i
+"""
+_FORMS: Final = (_INNER_WHILE, _LINE, _SUM, _CARRIED, _WHILE, _BRANCH, _NESTED, _HELPER, _WRITES)
 #: Operands that are Python's integers, by whether they need a loop; and those that are NumPy's.
 _NUMBERS: Final = (("k", "n", "n - 3", "len(x) - n", "2 * k + n", "7"), ("i", "i - n", "n - i", "i * k + 1"))
 _SCALARS: Final = (("x[2]", "x[n % 5]"), ("x[i]", "x[i] - n"))

@@ -42,15 +42,19 @@ def test_the_error_names_the_line():
         tj.jit(f)(0)
 
 
-def test_divisors_that_are_not_zero_are_not_checked():
-    def f(x, n):
+def test_operands_that_are_known_to_be_right_are_not_checked():
+    def f(n, k):
         total = 0
         for i in range(n):
-            for j in range(1, 100):
-                total += i % j + j // 2
+            for j in range(k, 100):
+                total += i % j + j // 2 + (1 << j % 7)
         return total
 
-    assert "bad" not in tj.jit(f).lower(np.ones(3), 40).as_text("llvm")
+    def checks(first):
+        return "bad" in tj.jit(f, static_argnums=1).lower(40, first).as_text("llvm")
+
+    assert checks(0)
+    assert not checks(1)
 
 
 def test_sides_of_a_condition_that_do_not_run_raise_nothing():
