@@ -135,8 +135,8 @@ def trace_call(
         if jitted._fastmath:
             traced.function = multiply_adds.multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
-        if handled.callers and handled.asked == handled.callers:
-            jitted._meets_error_states = True
+        if acts and handled.callers and handled.asked == handled.callers:
+            jitted.watch_error_state()
             raise error_state_error(name, handled.asked)
         return CallTrace(uses, numbers, traced, apart, handled)
 

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..base.errors import AliasedError, HandledError, TraceError, TracejitError, UncompilableError
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
@@ -198,9 +200,9 @@ class JitFunction(Exportable, Carriable, Bindable):
         return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
-        """Compile for arguments like `args`, with the native entry."""
+        """Compile for arguments like `args`, with the native entry, whatever NumPy's error state is here."""
         call = self._typed_call(args, {})
-        with self._tree.lock:
+        with self._tree.lock, np.errstate(all="ignore"):
             leaf, captured = self._specialization(call)
             if not leaf.decisions:
                 self._enter(leaf, gradients_of([*call.leaves, *captured]))
@@ -319,6 +321,12 @@ class JitFunction(Exportable, Carriable, Bindable):
     @property
     def _name(self) -> str:
         return getattr(self._fn, "__name__", "f")
+
+    def watch_error_state(self) -> None:
+        """Let calls look at NumPy's error state from now on, also those of what is compiled."""
+        if not self._meets_error_states:
+            self._meets_error_states = True
+            self.clear_cache("NumPy's error state asked for errors")
 
     # -- compiling --------------------------------------------------------------------------------
 

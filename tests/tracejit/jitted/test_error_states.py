@@ -62,6 +62,18 @@ def test_calls_follow_the_state_from_the_first_that_has_one(function: Callable[.
                 np.testing.assert_equal(outcome(jitted, settings, x), outcome(function, settings, x))
 
 
+@UNCOMPILED
+def test_what_was_compiled_for_other_types_looks_at_the_state_too() -> None:
+    jitted = tj.jit(inverse_sum)
+    for settings, x in (({}, X), ({}, X + 1.0), ({"all": "raise"}, X[:2]), ({"all": "raise"}, X), ({}, X)):
+        assert outcome(jitted, settings, x) == outcome(inverse_sum, settings, x)
+
+
+def test_it_may_be_looked_inside() -> None:
+    with np.errstate(all="raise"):
+        assert "div" in tj.jit(inverse_sum).lower(X).as_text("optimized")
+
+
 def with_statement(x: Any) -> Any:
     with np.errstate(divide="raise"):
         return 1.0 / x
