@@ -24,7 +24,8 @@ from ..ir.graph import Instruction
 from ..ir.ops.indexing import CHECK
 from ..ir.registry import Kind, Op
 
-#: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
+#: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN for floats, and
+#: raises those of integers outside of the function.
 _OPERATORS: Final = {
     "div": (ZeroDivisionError,),
     "floor_divide": (ZeroDivisionError,),
@@ -74,7 +75,8 @@ class HandledErrors:
         self.callers = errors_asked()
         #: The settings with which something was computed.
         self.asked = ""
-        self._looks = sets_state or bool(self.callers)
+        #: Whether instructions that cannot fail are to be noted, too.
+        self.looks = sets_state or bool(self.callers)
         #: The lines of operations that check, as messages of compiled code name them.
         self._checked: dict[str, None] = {}
         #: The first operation of numbers, which do not check.
@@ -83,7 +85,7 @@ class HandledErrors:
     def note(self, instruction: Instruction) -> None:
         """Note an instruction."""
         traits = instruction.op.kind.traits
-        if self._looks and not self.asked and traits.computes:
+        if self.looks and not self.asked and traits.computes:
             self.asked = errors_asked()
         if not traits.can_fail:
             return

@@ -140,8 +140,9 @@ class Tracer(Builder):
     def write(self, instruction: Instruction) -> None:
         self.body.append(instruction)
         self._owned.update(instruction.results)
-        if self.handled is not None:
-            self.handled.note(instruction)
+        handled = self.handled
+        if handled is not None and (handled.looks or instruction.op.kind.traits.can_fail):
+            handled.note(instruction)
 
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
@@ -459,8 +460,8 @@ class Tracer(Builder):
                 key.append(id(kind))
             else:
                 return self.run(op, operands, {})  # type: ignore[no-any-return]
-        plan = None if all_weak and op.name in _CHECKED else PLANS.get(tuple(key))
-        if plan is None:
+        plan = PLANS.get(tuple(key))
+        if plan is None or (all_weak and op.name in _CHECKED and not _is_positive(operands[-1])):
             return self.run(op, operands, {})  # type: ignore[no-any-return]
         if not self.pinned_location:
             self.location = user_location(skipped=3)
@@ -535,6 +536,10 @@ class not_tracing:
     def __exit__(self, *exc: object) -> None:
         bypass_while_tracing(self._outer is not None)  # which traces inside have ended
         STATE.tracer = self._outer
+
+
+def _is_positive(operand: Any) -> bool:
+    return type(operand) is int and operand > 0
 
 
 def is_weak(value: Any) -> bool:
