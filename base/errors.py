@@ -8,7 +8,7 @@ which is what PyTorch raises for shapes and dtypes that do not fit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -184,7 +184,7 @@ class DomainError(TracejitError, ValueError, RuntimeError):
 
 
 class ZeroDivisorError(ShapeError, DomainError, ZeroDivisionError):
-    """A number that divides a size or an interval is zero, such as the step of a range.
+    """A number that divides a size, an interval or a Python integer is zero, such as the step of a range.
 
     Example:
         >>> import tracejit as tj
@@ -484,7 +484,31 @@ class UncompilableError(AliasedError):
     """A call that cannot run as compiled, as no call of its signature can."""
 
 
+class ErrorStateError(AliasedError):
+    """A call that does not run as compiled, since NumPy's error state asks for what compiled code does not do
+    where a number overflows or is divided by zero."""
+
+    advice = "set it to 'warn' or 'ignore' around calls that should be"
+
+
 class HandledError(UncompilableError):
     """A call that cannot run as compiled, since the function handles an error of what is compiled."""
 
     advice = "test for the error's cause instead, or move the `try` or `with` outside of the function"
+
+
+#: Errors that compiled code checks for beside those of indices, by the beginnings of their messages.
+_CHECKED: Final[dict[str, type[TracejitError]]] = {
+    "LinAlgError": LinAlgError,
+    "IndexValueError": IndexValueError,
+    "ZeroDivisorError": ZeroDivisorError,
+    "DomainError": DomainError,
+}
+
+
+def checked_error(message: str) -> TracejitError:
+    """The error of compiled code that ended with `message`: "its class: its text", or the text of an
+    OutOfBoundsError."""
+    name, _, text = message.partition(": ")
+    error = _CHECKED.get(name)
+    return OutOfBoundsError(message) if error is None else error(text)

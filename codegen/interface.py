@@ -99,7 +99,7 @@ def out_of_memory(nbytes: int) -> str:
 REPORT: Final = "check_report"
 #: Prefix of the messages of failed checks.
 FAILED: Final = "checked code"
-#: Prefix of the messages for which LinAlgError is raised.
+#: Prefix of the messages for which LinAlgError is raised: see `base.errors.checked_error`.
 LINALG_ERROR: Final = "LinAlgError: "
 #: Prefix of the messages for which IndexValueError is raised.
 INDEX_VALUE_ERROR: Final = "IndexValueError: "

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import CompileError, DomainError, IndexValueError, LinAlgError, OutOfBoundsError
+from ..base.errors import (
+    CompileError,
+    DomainError,
+    IndexValueError,
+    LinAlgError,
+    OutOfBoundsError,
+    checked_error,
+)
 from ..base.loading import LazyModule
 from ..base.machine import use_machine
 from ..base.process.finalization import finalize
@@ -21,8 +28,6 @@ from ..base.process.locks import ForkLock
 from ..codegen.interface import (
     EARLY_RELEASE,
     FAILED,
-    INDEX_VALUE_ERROR,
-    LINALG_ERROR,
     REPORT,
     Library,
 )
@@ -287,11 +292,7 @@ class Executable:
         if message.startswith(FAILED):
             byte = self._failing_byte(status)
             raise CompileError(f"{message}: it begins at byte {byte}. A bug in tracejit: please report it")
-        if message.startswith(LINALG_ERROR):
-            raise LinAlgError(message.removeprefix(LINALG_ERROR))
-        if message.startswith(INDEX_VALUE_ERROR):
-            raise IndexValueError(message.removeprefix(INDEX_VALUE_ERROR))
-        raise OutOfBoundsError(message)
+        raise checked_error(message)
 
     def _failing_byte(self, status: int) -> int:
         """The first byte of the access that failed, by the report of the code that ended with `status`. Where

@@ -286,6 +286,11 @@ def _gathers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([mixed_values(dtype, shape, rng), *indices], {"axes": axes})
 
 
+def _checks(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for sample in _gathers(op, rng):
+        yield Sample(sample.operands, {**sample.attrs, "error": "DomainError: there is none"})
+
+
 def _scatters(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     yield from _scatters_by(("set", "add"), rng)
 
@@ -397,7 +402,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
     "convolve": _convolutions,
-    "gather": _gathers, "scatter": _scatters, "scatter_reduce": _scatter_reduces,
+    "gather": _gathers, "check": _checks, "scatter": _scatters, "scatter_reduce": _scatter_reduces,
     "full": _fulls, "iota": _iotas, "constant": _constants,
     "sort": _lines, "argsort": _lines, "searchsorted": _searches,
     "bincount": _bincounts,
@@ -523,7 +528,7 @@ def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) ->
     return np.einsum("ngcrqij,gocij->ngorq", windows, w)
 
 
-def _np_gather(x: Array, *indices: Array, axes: tuple[int, ...]) -> Array:
+def _np_gather(x: Array, *indices: Array, axes: tuple[int, ...], error: str = "") -> Array:
     return np.moveaxis(x, axes, range(len(axes)))[indices]
 
 
@@ -694,7 +699,7 @@ _RENAMED = {
     "reshape": lambda x, shape: x.reshape(shape), "broadcast": lambda x, shape: np.broadcast_to(x, shape),
     "slice": lambda x, start, size, step: x[_np_slice(start, size, step)] if x.ndim else x,
     "concat": lambda *xs, axis: np.concatenate(xs, axis), "update": _np_update,
-    "convolve": np_convolve, "gather": _np_gather, "scatter": _np_scatter,
+    "convolve": np_convolve, "gather": _np_gather, "check": _np_gather, "scatter": _np_scatter,
     "scatter_reduce": _np_scatter,
     "full": lambda value, shape, dtype: np.full(shape, value, dtype),
     "iota": lambda shape, axis, dtype: np.indices(shape)[axis].astype(dtype),

@@ -115,6 +115,7 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "matmul": _products,
     "convolve": _convolutions,
     "gather": _gathers,
+    "check": lambda a, b, c: ((shapes, {"error": "DomainError: "}) for shapes, _ in _gathers(a, b, c)),
     "scatter": _scatters,
     "scatter_reduce": partial(_scatters, modes=("mul", "max", "min")),
     "full": lambda a, b, c: iter([([], {"value": 2.0, "shape": (a, b, c), "dtype": FLOAT64})]),
@@ -142,7 +143,7 @@ def operands(
     """Arrays that the op takes; None where there are none, as an index into nothing."""
     results = []
     for position, shape in enumerate(shapes):
-        indices = {"gather": 1, "scatter": 2, "scatter_reduce": 2}.get(op.name)
+        indices = {"gather": 1, "check": 1, "scatter": 2, "scatter_reduce": 2}.get(op.name)
         if indices is not None and position >= indices:
             size = shapes[0][position - indices]
             if size == 0 and 0 not in shape:

@@ -281,6 +281,8 @@ class ElementWriter(PackingWriter, abc.ABC):
         """Read elements at traced indices from memory, to which registers are stored first."""
         w, (x, *indices) = self.w, operands
         source = instruction.operands[0]
+        if source.shape == (1,) and isinstance(x, list):  # all indices inside lead to one element
+            return self._only_element(instruction, x[0], indices[0])
         x = self._in_memory(x, source)
         slices = slices_of(source.shape, len(indices), instruction.attrs["axes"])
         elements: list[Reg] = []
@@ -288,6 +290,17 @@ class ElementWriter(PackingWriter, abc.ABC):
             here = Stored(w.offset(x.pointer, x.dtype, place), x.dtype)
             elements += [self.element(here, offset) for offset in slices.offsets()]
         return elements
+
+    def _only_element(self, instruction: Instruction, element: Reg, indices: Elements) -> Elements:
+        """Read the only element of a line in registers at each of `indices`."""
+        w, value = self.w, instruction.operands[1]
+        (text,) = index_messages(instruction, slices_of((1,), 1, instruction.attrs["axes"]))
+        low, high = self.ranges.get(value, UNKNOWN)
+        inside = low is not None and low >= -1 and high is not None and high <= 0
+        if value not in self.proven and not inside:
+            for number in range(value.type.size):
+                self.fail_where(self._is_outside(w.add(self.element(indices, number), 1), 2), text)
+        return [element] * value.type.size
 
     def scatter(self, instruction: Instruction, operands: list[Elements]) -> Elements:
         """Write some elements of an array in place; registers are stored to memory first."""

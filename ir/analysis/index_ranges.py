@@ -71,7 +71,8 @@ class _Ranges:
         self.intervals: dict[Value, Interval] = {}
 
     def of(self, value: Value) -> Interval:
-        return (0, 1) if value.dtype is BOOL else self.intervals.get(value, UNKNOWN)
+        interval = self.intervals.get(value, UNKNOWN)
+        return (0, 1) if value.dtype is BOOL and interval is UNKNOWN else interval
 
     def region(self, function: Function, params: Sequence[Interval]) -> list[Interval]:
         """The intervals of the results of a region, whose parameters are in `params`."""
@@ -81,7 +82,8 @@ class _Ranges:
             if step.op.kind.traits.control:
                 results = self.control(step, [self.of(operand) for operand in step.operands])
             else:
-                results = [self.computed(step)] if step.results[0].dtype is INT64 else [UNKNOWN]
+                computes = step.results[0].dtype is INT64 or step.op.name in _TESTS
+                results = [self.computed(step)] if computes else [UNKNOWN]
             for result, interval in zip(step.results, results, strict=False):
                 self.intervals[result] = interval
         return [self.of(result) for result in function.results]
@@ -169,6 +171,9 @@ class _Ranges:
             return self.of(step.operands[0]) if step.operands[0].dtype in (INT64, BOOL) else UNKNOWN
         if name == "where":
             return _either(self.of(step.operands[1]), self.of(step.operands[2]))
+        if name in _TESTS:
+            x, y = map(self.of, step.operands)
+            return (0, 0) if _TESTS[name](x, y) else UNKNOWN
         if name not in _RULES:
             return UNKNOWN
         return _known(*_RULES[name](*[self.of(operand) for operand in step.operands]))
@@ -208,6 +213,22 @@ def _floor_divide(x: Interval, y: Interval) -> Interval:
     return (None if x[0] is None else x[0] // y[0]), (None if x[1] is None else x[1] // y[0])
 
 
+def _is_below(x: Interval, y: Interval) -> bool:
+    """Whether all numbers of `x` are below all of `y`."""
+    return x[1] is not None and y[0] is not None and x[1] < y[0]
+
+
+def _is_at_most(x: Interval, y: Interval) -> bool:
+    """Whether no number of `x` is above one of `y`."""
+    return x[1] is not None and y[0] is not None and x[1] <= y[0]
+
+
+#: Tests, by when they are false for all numbers of two intervals.
+_TESTS: Final[dict[str, Callable[[Interval, Interval], bool]]] = {
+    "eq": lambda x, y: _is_below(x, y) or _is_below(y, x),
+    "lt": lambda x, y: _is_at_most(y, x),
+    "gt": _is_at_most,
+}
 _RULES: Final[dict[str, Callable[..., Interval]]] = {
     "add": _add,
     "sub": lambda x, y: _add(x, _neg(y)),

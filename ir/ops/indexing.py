@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...base.errors import AttributeValueError, DTypeError, ShapeError
+from ...base.errors import AttributeValueError, DTypeError, ShapeError, checked_error
 from ..dtypes import INT64
 from ..registry import Attrs, Builtin, Kind, Op
 from ..transforms.batching import batch_gather, batch_scatter
@@ -76,6 +76,21 @@ GATHER = define(
     doc="x[i0, i1, ...] for index arrays on the first axes, or on `axes`; negative counts from the end",
     attrs=_AXES, defaults=_NO_AXES, vjp={"x": _gather_rule}, batch=batch_gather,
     builtin=Builtin(operator.getitem, attrs=lambda shape: _NO_AXES),
+)  # fmt: skip
+
+
+def _check_eval(x: Any, *indices: Any, axes: tuple[int, ...], error: str) -> Any:
+    try:
+        return _in_front(x, axes)[indices]
+    except IndexError as outside:
+        raise checked_error(error) from outside
+
+
+CHECK = define(
+    "check", Kind.GATHER, "x *indices", infer=_gather_infer, eval=_check_eval,
+    doc="gather whose index is a condition: one outside is the `error`, given as its class and message",
+    attrs={"error": (str,), **_AXES}, defaults=_NO_AXES,
+    vjp={"x": _gather_rule}, batch=batch_gather,
 )  # fmt: skip
 
 

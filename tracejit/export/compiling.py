@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base.errors import CompileError, TraceError
+from ..base.errors import CompileError, TraceError, checked_error
 from ..base.records import record
 from ..codegen.export.emission import Emission, LinkGroup, emit
 from ..codegen.export.factorizations import routine_texts
@@ -21,7 +21,7 @@ from ..codegen.export.functions import (
 )
 from ..codegen.export.levels import Level, dispatch_text, for_cpu, release_text
 from ..codegen.export.targets import size_type
-from ..codegen.interface import INDEX_VALUE_ERROR, LINALG_ERROR, pack_symbol, product_symbol
+from ..codegen.interface import pack_symbol, product_symbol
 from ..codegen.llvm.target import Target
 from ..codegen.plan.recovery import KernelFailure
 from ..ir.failures import failure_text
@@ -194,7 +194,7 @@ def _refusal(name: str, refused: Sequence[tuple[Instruction, str]]) -> str:
 
 def _short(message: str, programs: Sequence[ExportedProgram]) -> str:
     """`message` with the names of files without their folders, which are this machine's."""
-    message = message.removeprefix(LINALG_ERROR).removeprefix(INDEX_VALUE_ERROR)
+    message = str(checked_error(message))
     for file in sorted(files_of([program.function for program in programs]), key=len, reverse=True):
         message = message.replace(file, os.path.basename(file))
     return message

@@ -101,6 +101,9 @@ class Reader:
 
     def enter(self, manager: Any, run: Execution, i: Any) -> Any:
         """The value that ``with manager as x`` binds."""
+        for option in options(manager):
+            if isinstance(option, (Place, Constant)):
+                self.escapes.state.note_errors(type(option.value))
         return self.call(self.attributes.read(manager, "__enter__"), [], {}, run, i)
 
     def call_unpacked(self, callee: Any, positional: Any, named: Any, run: Execution, i: Any) -> Any:

@@ -102,6 +102,8 @@ class Uses:
     #: Whether code makes arrays of NumPy's, and whether it makes text of what may be one.
     makes_arrays: bool = False
     shows_arrays: bool = False
+    #: Whether code sets the error state of NumPy.
+    sets_errors: bool = False
     #: Whether code calls functions that are not followed.
     hands_over: bool = False
 

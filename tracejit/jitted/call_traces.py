@@ -10,6 +10,7 @@ from ..base.errors import AliasedError, ConcretizationError, UncompilableError
 from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..base.records import record
+from ..frontend.libraries.process_state import ProcessState
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.types import TensorType
@@ -21,7 +22,7 @@ from ..state import STATE
 from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
-from ..tracing.handled_errors import HandledErrors
+from ..tracing.handled_errors import HandledErrors, error_state_error
 from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
@@ -86,6 +87,8 @@ def trace_call(
     structure, types = call.structure, call.types
     donated = jitted._donated_leaves(call)
     uses = read_function(function, args, kwargs, static | jitted._static_argnames, name)
+    if jitted._meets_error_states:
+        ProcessState(uses).watch("the error state of NumPy")
     apart = no_alias(name, uses, dynamic, leaves)
     if apart is not None:
         apart.check(dynamic, leaves)
@@ -125,7 +128,7 @@ def trace_call(
 
     def trace(mode: str) -> CallTrace:
         nonlocal handled
-        handled, numbers = HandledErrors(run.__code__), uses.numbers()
+        handled, numbers = HandledErrors(run.__code__, sets_state=uses.sets_errors), uses.numbers()
         traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
         with collector_paused(), traced_loops as reports:
             try:
@@ -139,6 +142,9 @@ def trace_call(
         if jitted._fastmath:
             traced.function = multiply_adds.multiply_adds(traced.function, everywhere=True)
         traced.loops = reports(len(traced.function.body))
+        if acts and handled.callers and handled.asked == handled.callers:
+            jitted.watch_error_state()
+            raise error_state_error(name, handled.asked)
         return CallTrace(uses, numbers, traced, apart, handled)
 
     try:

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..base.errors import AliasedError, HandledError, TraceError, TracejitError, UncompilableError
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
@@ -25,6 +27,7 @@ from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Decision
+from ..tracing.handled_errors import error_state_error, errors_asked
 from ..tracing.inlined_calls import inlined
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
@@ -106,6 +109,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._tree = GuardTree()
         #: Reasons why calls ran as Python; by the keys of signatures, reasons why these cannot be compiled.
         self._uncompiled: dict[Any, Any] = {}
+        #: Whether a call was traced while NumPy's error state asked for errors: then calls look at it.
+        self._meets_error_states = False
         self._use(None)
         self._entries, self._first = 0, "first call"
         watch(self)
@@ -196,9 +201,9 @@ class JitFunction(Exportable, Carriable, Bindable):
         return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
-        """Compile for arguments like `args`, with the native entry."""
+        """Compile for arguments like `args`, with the native entry, whatever NumPy's error state is here."""
         call = self._typed_call(args, {})
-        with self._tree.lock:
+        with self._tree.lock, np.errstate(all="ignore"):
             leaf, captured = self._specialization(call)
             if not leaf.decisions:
                 self._enter(leaf, gradients_of([*call.leaves, *captured]))
@@ -235,6 +240,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         """A new specialization for `call`, and what it captures.
 
         Raises TraceError where what the function reads changes all the time."""
+        if self._meets_error_states and (asked := errors_asked()):
+            raise error_state_error(self._name, asked)
         for _ in range(_MOST_ATTEMPTS):
             signature = self._tree.signature(call)
             before = None if signature is None else signature.before(outcome)
@@ -315,6 +322,12 @@ class JitFunction(Exportable, Carriable, Bindable):
     @property
     def _name(self) -> str:
         return getattr(self._fn, "__name__", "f")
+
+    def watch_error_state(self) -> None:
+        """Let calls look at NumPy's error state from now on, also those of what is compiled."""
+        if not self._meets_error_states:
+            self._meets_error_states = True
+            self.clear_cache("NumPy's error state asked for errors")
 
     # -- compiling --------------------------------------------------------------------------------
 

@@ -13,13 +13,15 @@ from typing import Any, Final
 from ..array.operands import given_as_scalar
 from ..base.loading import load_module
 from ..state import STATE
+from ..tensors.tensor import wrap
 from ..tracing.handled_errors import NUMBER_ERRORS
-from .scalars import as_bool, as_complex, as_float, as_int
+from .scalars import as_bool, as_complex, as_float, as_int, truth
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
 array: Any = load_module("..array", __package__)
 _RELATIVE: Final = 1e-9  # the default of math.isclose
+_NEGATIVE_ROOT: Final = "DomainError: isqrt() argument must be nonnegative"
 
 
 def _are_traced_numbers(arguments: Iterable[Any]) -> bool:
@@ -144,6 +146,9 @@ def _prod(values: list[Any], *, start: Any = 1) -> Any:
 
 
 def _isqrt(n: Any) -> Any:
+    tracer = STATE.tracer
+    n = as_int(n)
+    n = wrap(tracer.checked(tracer.lift(n), tracer.lift(truth(n < 0)), _NEGATIVE_ROOT))
     root = as_int(array.sqrt(as_float(n)))  # off by one at most, where float64 does not hold n
     root = array.where(root * root > n, root - 1, root)
     return given_as_scalar(array.where((root + 1) * (root + 1) <= n, root + 1, root))

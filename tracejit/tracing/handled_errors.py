@@ -4,7 +4,8 @@ The ``try`` statements of a function run while it is traced, when its operations
 out of range, a singular matrix or a division of Python numbers by zero is found when the compiled code runs,
 and no ``except``, ``finally`` or context manager of the function is around it then. So operations that may
 fail are noted where code of the function would see their errors, and where the compiled code keeps one that
-can fail, calls run as Python.
+can fail, calls run as Python. So do calls of what computes while NumPy's error state asks for an exception,
+or for a call, where a number overflows or is divided by zero: compiled code does neither.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType
 from typing import Final
 
-from ..base.errors import IndexValueError, LinAlgError, OutOfBoundsError
+import numpy as np
+
+from ..base.errors import ErrorStateError, IndexValueError, LinAlgError, OutOfBoundsError, checked_error
 from ..base.user_code import is_user_file
 from ..frontend.handlers import handles
 from ..ir.graph import Instruction
+from ..ir.ops.indexing import CHECK
 from ..ir.registry import Kind, Op
 
-#: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN.
+#: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN for floats, and
+#: raises those of integers outside of the function.
 _OPERATORS: Final = {
     "div": (ZeroDivisionError,),
     "floor_divide": (ZeroDivisionError,),
@@ -31,11 +36,26 @@ _OPERATORS: Final = {
 NUMBER_ERRORS: Final = (ValueError, OverflowError, ZeroDivisionError)
 
 
+def errors_asked() -> str:
+    """The settings of NumPy's error state by which NumPy does more than to warn, in words; empty where there
+    are none."""
+    return ", ".join(
+        [f"{kind}={how!r}" for kind, how in np.geterr().items() if how not in ("ignore", "warn")]
+    )
+
+
+def error_state_error(name: str, asked: str) -> ErrorStateError:
+    """The error of a call of the function `name` in an error state that has `asked` for errors."""
+    return ErrorStateError(f"{name}: NumPy's error state is {asked}, which compiled code does not follow")
+
+
 def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
     """The errors of an instruction in compiled code; what runs on the host raises anything."""
     kind = instruction.op.kind
     if instruction.regions:  # whose instructions are noted themselves
         return ()
+    if instruction.op is CHECK:
+        return (type(checked_error(instruction.attrs["error"])),)
     if kind is Kind.LINALG:
         return (LinAlgError,)
     if kind is Kind.HOST:
@@ -44,18 +64,31 @@ def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
 
 
 class HandledErrors:
-    """Operations of a trace whose errors code of the traced function would see; `boundary` is the code that
-    calls the function."""
+    """Operations of a trace whose errors code of the traced function would see, and those for which NumPy's
+    error state asks for errors."""
 
-    def __init__(self, boundary: CodeType) -> None:
+    def __init__(self, boundary: CodeType, *, sets_state: bool) -> None:
+        """`boundary` is the code that calls the function; `sets_state` says whether that may set NumPy's
+        error state."""
         self._boundary = boundary
+        #: The settings of NumPy's error state that the caller has made, as `errors_asked`.
+        self.callers = errors_asked()
+        #: The settings with which something was computed.
+        self.asked = ""
+        #: Whether instructions that cannot fail are to be noted, too.
+        self.looks = sets_state or bool(self.callers)
         #: The lines of operations that check, as messages of compiled code name them.
         self._checked: dict[str, None] = {}
         #: The first operation of numbers, which do not check.
         self._unchecked = ""
 
     def note(self, instruction: Instruction) -> None:
-        """Note an instruction that may fail."""
+        """Note an instruction."""
+        traits = instruction.op.kind.traits
+        if self.looks and not self.asked and traits.computes:
+            self.asked = errors_asked()
+        if not traits.can_fail:
+            return
         errors = _errors(instruction)
         if not errors or not self._are_handled(errors):
             return
@@ -75,11 +108,13 @@ class HandledErrors:
             self._unchecked = what
 
     def __bool__(self) -> bool:
-        return bool(self._checked or self._unchecked)
+        return bool(self._checked or self._unchecked or self.asked)
 
     def problem(self, messages: Iterable[str]) -> str:
         """The reason why a program whose code may end with `messages` is not the function, which handles an
         error of it; empty where it is."""
+        if self.asked:
+            return f"it sets NumPy's error state to {self.asked}, which compiled code does not follow"
         if self._unchecked:
             return (
                 f"{self._unchecked} may raise an error that the function handles, and compiled code does not "

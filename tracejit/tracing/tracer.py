@@ -52,7 +52,18 @@ if TYPE_CHECKING:
     from .handled_errors import HandledErrors
 
 #: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
-_WEAK_OPERATORS = frozenset(("add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs"))
+_WEAK_OPERATORS = frozenset((
+    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs", "shift_left", "shift_right",
+))  # fmt: skip
+
+#: Operators of Python integers that are an error for some second operands, with the test for these and the
+#: error.
+_CHECKED: Final[dict[str, tuple[Op, str]]] = {
+    "floor_divide": (OPS["eq"], "ZeroDivisorError: integer division or modulo by zero"),
+    "remainder": (OPS["eq"], "ZeroDivisorError: integer division or modulo by zero"),
+    "shift_left": (OPS["lt"], "DomainError: negative shift count"),
+    "shift_right": (OPS["lt"], "DomainError: negative shift count"),
+}
 
 #: The Python types of weak values, by the kinds of their dtypes.
 _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
@@ -129,8 +140,9 @@ class Tracer(Builder):
     def write(self, instruction: Instruction) -> None:
         self.body.append(instruction)
         self._owned.update(instruction.results)
-        if self.handled is not None and instruction.op.kind.traits.can_fail:
-            self.handled.note(instruction)
+        handled = self.handled
+        if handled is not None and (handled.looks or instruction.op.kind.traits.can_fail):
+            handled.note(instruction)
 
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
@@ -411,6 +423,8 @@ class Tracer(Builder):
             if value not in weak if type(value) is Value else type(value) not in NUMBERS:
                 return self.apply(op, values, attrs)
         numbers = tuple([self._number(value) for value in values])
+        if op.name in _CHECKED:
+            numbers = (numbers[0], self._checked(op, *numbers))
         result = self.apply(op, numbers, attrs)
         self._note_number(op, numbers, result)
         return result
@@ -447,7 +461,7 @@ class Tracer(Builder):
             else:
                 return self.run(op, operands, {})  # type: ignore[no-any-return]
         plan = PLANS.get(tuple(key))
-        if plan is None:
+        if plan is None or (all_weak and op.name in _CHECKED and not _is_positive(operands[-1])):
             return self.run(op, operands, {})  # type: ignore[no-any-return]
         if not self.pinned_location:
             self.location = user_location(skipped=3)
@@ -462,6 +476,28 @@ class Tracer(Builder):
         self.integers.define(result, op, operands)
         if self.handled is not None:
             self.handled.note_operator(op, operands[-1])
+
+    def _checked(self, op: Op, number: Any, operand: Any) -> Any:
+        """`operand`, the second one of `op`, with the check for which Python raises an error where both are
+        integers: the result has no value that would tell of it, as NaN does."""
+        for each in (number, operand):
+            if type(each) is not int and (type(each) is not Value or each.dtype is not INT64):
+                return operand
+        test, error = _CHECKED[op.name]
+        known = operand if type(operand) is int else self.known_integer(operand)
+        if known is not None and not test.eval(known, 0):
+            return operand
+        if type(operand) is int:
+            operand = self.scalar(operand, INT64)
+        return self.checked(operand, self.apply(test, (operand, 0), {}), error)
+
+    def checked(self, integer: Value, fails: Value, error: str) -> Value:
+        """The `integer`, which raises the `error` where `fails` holds as it is needed."""
+        zeros = self.full(value=0, shape=(1,), dtype=INT64)
+        index = self.cast(fails, dtype=INT64)
+        zero = self.apply(OPS["check"], (zeros, index), {"axes": (), "error": error})
+        result: Value = self.add(integer, zero)
+        return result
 
     def _number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""
@@ -500,6 +536,10 @@ class not_tracing:
     def __exit__(self, *exc: object) -> None:
         bypass_while_tracing(self._outer is not None)  # which traces inside have ended
         STATE.tracer = self._outer
+
+
+def _is_positive(operand: Any) -> bool:
+    return type(operand) is int and operand > 0
 
 
 def is_weak(value: Any) -> bool:

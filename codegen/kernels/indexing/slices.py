@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ....base.records import record
 from ....ir.graph import Instruction
-from ....ir.ops.indexing import indexed_axes, sliced_axes
+from ....ir.ops.indexing import CHECK, indexed_axes, sliced_axes
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
@@ -149,6 +149,8 @@ def _all_inside(w: FunctionWriter, indices: str, extent: int, count: int, lanes:
 def index_messages(instruction: Instruction, slices: Slices) -> tuple[str, ...]:
     """Error message of each indexed axis for an index out of range."""
     where = f" ({instruction.location.file}:{instruction.location.line})" if instruction.location else ""
+    if instruction.op is CHECK:
+        return (f"{instruction.attrs['error']}{where}",) * len(slices.axes)
     return tuple(
         f"{instruction.op.name}: an index is out of bounds for axis {axis} with size {size}{where}"
         for axis, size in zip(slices.axes, slices.sizes, strict=True)

@@ -33,7 +33,8 @@ class errstate(np.errstate):
     With ``linalg="nan"``, those that are singular, or not positive definite, or for which iterations do not
     converge, give NaN, each for itself; with "raise", the default, LinAlgError. It holds for functions of
     `tj.linalg` and `tj.scipy.linalg` that are called within, in this thread, and for jitted functions that
-    call them. The other arguments are NumPy's, which compiled code does not look at.
+    call them. The other arguments are NumPy's; where one asks for more than a warning, jitted functions run
+    as Python (docs/captures.md).
 
     Example:
         >>> import tracejit as tj

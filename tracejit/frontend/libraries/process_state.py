@@ -190,5 +190,12 @@ class ProcessState:
 
     def watch_parts(self, function: Any) -> None:
         """Watch the parts of the process's state that `function` reads."""
+        self.note_errors(function)
         for part in parts_read(function):
             self.watch(part)
+
+    def note_errors(self, function: Any) -> None:
+        """Note it where `function`, or an object of that class, sets the error state of NumPy."""
+        self.uses.sets_errors |= function is np.seterr or (
+            isinstance(function, type) and issubclass(function, np.errstate)
+        )

@@ -6,6 +6,7 @@ take callbacks: one that no case calls, and that has no reason here, fails the t
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -91,6 +92,47 @@ def test_jitted_callbacks_give_what_numpys_give(name: str) -> None:
             np.testing.assert_allclose(
                 np.asarray(value), plain, rtol=RTOL, atol=FLAT.get(name, ATOL), err_msg=place
             )
+
+
+#: Cases in which SciPy computes with what a function around a jitted one gives by operators alone, or hands
+#: it on, so that results are Tensors (decision 0032).
+OPERATORS_ALONE: Final = frozenset((
+    "root_scalar secant", "bracket", "fminbound", "fixed_point iteration", "newton secant", "line_search",
+    "quad_vec", "LinearOperator", "bootstrap basic", "permutation_test",
+))  # fmt: skip
+#: Cases in which SciPy asks for the number of parameters of the function's code.
+_COUNTED: Final = frozenset(("schur",))
+#: Cases beside those that a short run has.
+_SOME: Final = frozenset(sorted(CASES)[::20])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in OPERATORS_ALONE | _SOME else pytest.param(name, marks=pytest.mark.slow)
+        for name in CASES
+        if name not in _COUNTED
+    ],
+)
+def test_functions_around_jitted_ones_give_numpys_values(name: str) -> None:
+    expected = leaves(CASES[name](Callbacks(jitted=False)))
+    result = leaves(CASES[name](Callbacks(jitted=True, around=True)))
+    assert result.keys() == expected.keys()
+    gives = {place for place, value in result.items() if isinstance(value, tj.Tensor)}
+    assert bool(gives) == (name in OPERATORS_ALONE)
+    for place, value in result.items():
+        if place.rpartition(".")[2] not in _COUNTS:
+            np.testing.assert_allclose(
+                np.asarray(value), expected[place], rtol=RTOL, atol=FLAT.get(name, ATOL), err_msg=place
+            )
+
+
+def test_parts_of_a_jitted_function_are_the_function_to_scipy() -> None:
+    from scipy import optimize
+
+    root = optimize.newton(functools.partial(tj.jit(lambda a, x: x**3 - a), 2.0), 1.0)
+    assert type(root) is np.float64
+    np.testing.assert_allclose(root, 2.0 ** (1 / 3))
 
 
 def test_every_function_that_takes_a_callback_is_called_with_one() -> None:
