@@ -45,7 +45,7 @@ _FUNCTIONS: Final[dict[str, Special]] = {}
 #: Families, and the functions of each.
 FAMILIES: Final = {
     "gamma": "gammaln gamma digamma zeta riemann_zeta",
-    "beta": "beta betaln binom",
+    "beta": "beta betaln beta_rate binom",
     "error": "erf erfc erfcx erfinv erfcinv ndtr log_ndtr ndtri expit log_expit logit",
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
