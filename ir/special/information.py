@@ -125,8 +125,9 @@ def _log_or_zero(b: Any, x: Any, y: Any) -> Any:
 
 def _kl_div_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
     # 1 - x / y: near 1 the difference is exact, and far from it the derivative x / y^2 is no difference
-    far = b.sub(1.0, b.div(x, y))
-    return b.where(b.lt(x, b.mul(y, 0.5)), far, b.div(b.sub(y, x), y))
+    small = b.lt(x, b.mul(y, 0.5))
+    far = b.sub(1.0, b.div(b.where(small, x, 0.0), y))
+    return b.where(small, far, b.div(b.sub(y, b.where(small, y, x)), y))
 
 
 def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:

@@ -267,9 +267,15 @@ def _elliptic_derivative(m: Evaluator, orders: Index, parameter: Any, second: bo
     return m.where(parameter > 1.0, math.nan, value)
 
 
-def _quotient(name: str) -> Any:
-    """The slope function(x) / x."""
-    return lambda b, orders, x: b.div(getattr(b, name)(x), x)
+def _exp_quotient(m: Evaluator, x: Any) -> Any:
+    """e^x / x, which may be in range where e^x is not."""
+    half = m.exp(x * 0.5)
+    return half / x * half
+
+
+def _exp_quotient_slope(b: Any, orders: Index, x: Any) -> Any:
+    # e^x / x (1 - 1 / x): of the two terms both may be infinite
+    return b.mul(write(b, "exp_quotient", x), b.sub(1.0, b.reciprocal(x)))
 
 
 def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
@@ -296,11 +302,13 @@ def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
 
 
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
-define("expi", "x", lambda m, orders, x: _ei(m, x), _quotient("exp"))
+define("expi", "x", lambda m, orders, x: _ei(m, x), lambda b, orders, x: write(b, "exp_quotient", x))
+define("exp_quotient", "x", lambda m, orders, x: _exp_quotient(m, x), _exp_quotient_slope,
+       single=True, inline=True)  # fmt: skip
 define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
 define_by_jets("sinc", "x", _sinc, True, single=True, inline=True)
 define("si", "x", lambda m, orders, x: _si(m, x), lambda b, orders, x: write(b, "sinc", x), short=True)
-define("ci", "x", lambda m, orders, x: _ci(m, x), _quotient("cos"), short=True)
+define("ci", "x", lambda m, orders, x: _ci(m, x), lambda b, orders, x: b.div(b.cos(x), x), short=True)
 define("spence", "z", lambda m, orders, z: _spence(m, z), _spence_slope)
 define("ellipk", "m", lambda m, orders, x: _elliptic_derivative(m, orders, x, False), True)
 define("ellipe", "m", lambda m, orders, x: _elliptic_derivative(m, orders, x, True), True)
