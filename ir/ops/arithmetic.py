@@ -63,7 +63,7 @@ FLOOR_DIVIDE = elementwise(
 
 
 def _whole(b: Any, ct: Any, quotient: Any) -> Any:
-    """The cotangent of a divisor: the whole `quotient` is constant between its steps, however steep x / y is."""
+    """The cotangent of a divisor: the whole `quotient` has slope 0, however steep x / y is."""
     return b.neg(b.mul(ct, b.stop_gradient(quotient)))
 
 

@@ -171,8 +171,10 @@ def _polygamma_step(m: Evaluator, order: int, x: Any, step: Any) -> Any:
 
 
 def _rising_sum(m: Evaluator, x: Any, step: Any) -> Any:
-    """The sum of 1 / ((x + k) (x + k + step)^2) over k >= 0, for x >= 1 and step > 0, by Euler and Maclaurin's
-    formula, where nothing cancels."""
+    """The sum of 1 / ((x + k) (x + k + step)^2) over k >= 0 for x >= 1 and step > 0, where nothing cancels.
+
+    By Euler and Maclaurin's formula.
+    """
     total: Any = 0.0
     for k in range(10):
         here = x + float(k)
@@ -180,7 +182,7 @@ def _rising_sum(m: Evaluator, x: Any, step: Any) -> Any:
         total = total + 1.0 / (here * other) / other
     x = x + 10.0
     u, v = 1.0 / x, 1.0 / (x + step)
-    # coefficients of the term's expansion around x, up to the sign: those of its factors are powers of u and v
+    # coefficients of the term's expansion around x, up to signs: those of its factors are powers of u and v
     power = u * v * v
     expansion, coefficient = [power], power
     for n in range(1, 16):
@@ -377,8 +379,8 @@ def _binom_slope(place: int) -> Any:
 
 def _beta_slope(place: int) -> Any:
     def slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
-        # derivatives of the rate are rates of higher orders: beta itself has none here. That of a product would
-        # be a difference where beta is large
+        # the derivative of the rate is that of a higher order, and beta has none here: the rule of products
+        # gives differences of numbers that nearly cancel
         own = (0, 1) if place else (1, 0)
         return b.mul(b.stop_gradient(write(b, "beta", x, y)), write(b, "beta_rate", x, y, orders=own))
 

@@ -1,12 +1,11 @@
-"""x sigmoid(v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3): the approximation of GELU by Hendrycks and Gimpel (2016).
+"""GELU as Hendrycks and Gimpel (2016) approximate it: x sigmoid(v), v = 2 sqrt(2 / pi) (x + 0.044715 x^3).
 
 Derivatives with sigma for the sigmoid of v:
 
     f'  = sigma + x v' sigma'
     f'' = sigma' v' (2 + x v'' / v' - x v' tanh(v / 2))
 
-The second one is least near -2, where its terms cancel in part: they are computed with the roundings that count
-made good.
+Near -2, where the second one is least, its terms cancel in part: the roundings of its factors are made good.
 """
 
 from __future__ import annotations
@@ -48,7 +47,10 @@ def _slope(m: Evaluator, x: Any) -> Any:
 
 
 def _bend(m: Evaluator, orders: Index, x: Any) -> Any:
-    value = _bend_of_value(m, x) if not any(orders) else derivative(_plain_bend(m, *variables(orders, (x,))), orders)
+    if any(orders):
+        value = derivative(_plain_bend(m, *variables(orders, (x,))), orders)
+    else:
+        value = _bend_of_value(m, x)
     return m.where(m.abs(x) < _END, value, m.where(m.isnan(x), x, 0.0))
 
 

@@ -213,23 +213,27 @@ def _elliptic(m: Evaluator, parameter: Any, second: bool) -> Any:
 
 
 def _landen(m: Evaluator, a: Any, b: Any, high: Any, low: Any) -> Any:
-    """The integral of (high cos^2 + low sin^2) / sqrt(a^2 cos^2 + b^2 sin^2) over a quarter turn, for a, b > 0.
+    """The integral of (high cos^2 + low sin^2) / sqrt(a^2 cos^2 + b^2 sin^2) over a quarter turn.
 
-    By Landen's transformation, which gives such integrals of the means of a and b: of positive numbers all
-    terms are positive.
+    By Landen's transformation, which makes it one with the means of a, b > 0. If all are positive, terms are
+    too.
     """
     for step in range(11):
-        total = a + b
-        # (high b + low a) / total: from the second step on b is no larger than a, and high and low approach
-        # each other, so that their difference rounds less
-        low, high = low + (high - low) * (b / total) if step else (high * b + low * a) / total, (high + low) * 0.5
-        a, b = total * 0.5, m.sqrt(a * b)
+        total, mean = a + b, (high + low) * 0.5
+        if step == 0:
+            low = (high * b + low * a) / total
+        else:  # the same: b is no larger than a now, and what is added rounds less and less
+            low = low + (high - low) * (b / total)
+        high, a, b = mean, total * 0.5, m.sqrt(a * b)
     return (high + low) / a * (0.25 * math.pi)
 
 
 def _elliptic_slope(m: Evaluator, parameter: Any, second: bool) -> Any:
-    """The derivative of K, the integral of cos^2 / d over 2 (1 - m), or that of E, of -sin^2 / d over 2, where
-    d = sqrt(cos^2 + (1 - m) sin^2)."""
+    """The derivative of K or of E.
+
+    K' is the integral of cos^2 / d over 2 (1 - m), E' that of -sin^2 / d over 2, where d is
+    sqrt(cos^2 + (1 - m) sin^2).
+    """
     rest = 1.0 - parameter
     root = m.sqrt(rest)
     if second:
