@@ -411,7 +411,10 @@ BY_NAME_OF_OP: dict[str, Maker] = {
 }  # fmt: skip
 #: Ops that the walk leaves to other tests, and why.
 ELSEWHERE = {
-    "cosine": "its last operand follows from the others: tests/derivatives, in the rows of hypot and arctan2",
+    **dict.fromkeys(
+        ("cosine", "inversion"),
+        "the last operand follows from the others: tests/derivatives, in the rows of hypot and arctan2",
+    ),
     **dict.fromkeys(
         ("special1", "special2", "special3", "special4"),
         "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",

@@ -60,14 +60,21 @@ FLOOR_DIVIDE = elementwise(
     vjp={"x": lambda b, ct: b.mul(ct, 0.0), "y": lambda b, ct: b.mul(ct, 0.0)},
     emit=lambda b, x, y: b.floor_divide(x, y),
 )  # fmt: skip
+
+
+def _whole(b: Any, ct: Any, quotient: Any) -> Any:
+    """The cotangent of a divisor: the whole `quotient` has slope 0, however steep x / y is."""
+    return b.neg(b.mul(ct, b.stop_gradient(quotient)))
+
+
 REMAINDER = elementwise(
     "remainder", "x y", np.remainder, doc="x - floor(x / y) y, with the sign of y", cost=8.0,
-    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: b.neg(b.mul(ct, b.floor_divide(x, y)))},
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: _whole(b, ct, b.floor_divide(x, y))},
     emit=lambda b, x, y: b.remainder(x, y),
 )  # fmt: skip
 FMOD = elementwise(
     "fmod", "x y", np.fmod, doc="x - trunc(x / y) y, with the sign of x", cost=8.0,
-    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: b.neg(b.mul(ct, b.trunc(b.div(x, y))))},
+    vjp={"x": lambda b, ct: ct, "y": lambda b, ct, x, y: _whole(b, ct, b.trunc(b.div(x, y)))},
     emit=lambda b, x, y: b.fmod(x, y),
 )  # fmt: skip
 NEG = elementwise(
@@ -176,21 +183,60 @@ def _cosine_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
     return b.neg(b.mul(ct, b.div(b.mul(out, b.cosine(y, x, r)), r)))
 
 
-def _cosine_infer(types: Any, attrs: Any) -> Any:
-    if len({type_.dtype for type_ in types}) != 1 or types[0].dtype.kind != "f":
-        raise DTypeError(f"cosine: operands must have one floating dtype, got ({', '.join(map(str, types))})")
-    same_shape("cosine", types)
-    return (types[0],)
+def _one_dtype(name: str) -> Any:
+    """The type rule of the op `name` of operands of one floating dtype."""
+
+    def infer(types: Any, attrs: Any) -> Any:
+        if len({type_.dtype for type_ in types}) != 1 or types[0].dtype.kind != "f":
+            listed = ", ".join(map(str, types))
+            raise DTypeError(f"{name}: operands must have one floating dtype, got ({listed})")
+        same_shape(name, types)
+        return (types[0],)
+
+    return infer
 
 
 #: *Requires*: r is hypot(x, y). Its derivatives by x and y are those of x / hypot(x, y): products, where
 #: those of the quotient by r would be differences.
 COSINE = define(
     "cosine", Kind.ELEMENTWISE, "x y r", doc="x / r where r = hypot(x, y), the derivative of that in x; or 0",
-    cost=4.0, infer=_cosine_infer, promote=lambda operands: (result_type(*operands),) * 3,
+    cost=4.0, infer=_one_dtype("cosine"), promote=lambda operands: (result_type(*operands),) * 3,
     eval=lambda x, y, r: np.divide(x, np.where(np.equal(r, 0.0), np.ones_like(r), r)),
     vjp={"x": _cosine_x, "y": _cosine_y, "r": lambda b, ct: None},
     emit=lambda b, x, y, r: b.div(x, b.select(b.eq(r, 0.0), b.const(1.0, r), r)),
+)  # fmt: skip
+
+
+def _inversion_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
+    # (y - x) (y + x) / r^4, whose factors differ exactly where they cancel; halves, as their sum may overflow
+    def over_radius(write: Any) -> Any:
+        return _over_radius(b, write(b.mul(y, 0.5), b.mul(x, 0.5)), r)
+
+    quotient = b.mul(over_radius(b.sub), over_radius(b.add))
+    return b.mul(ct, _over_radius(b, _over_radius(b, b.mul(quotient, 4.0), r), r))
+
+
+def _inversion_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
+    # -2 x y / r^4
+    return b.mul(ct, b.mul(b.mul(out, -2.0), b.inversion(y, x, r)))
+
+
+def _inversion_eval(x: Any, y: Any, r: Any) -> Any:
+    r = np.where(np.equal(r, 0.0), np.ones_like(r), r)
+    return np.divide(np.divide(x, r), r)
+
+
+def _inversion_emit(b: Any, x: Any, y: Any, r: Any) -> Any:
+    r = b.select(b.eq(r, 0.0), b.const(1.0, r), r)
+    return b.div(b.div(x, r), r)
+
+
+#: *Requires*: r is hypot(x, y). Its derivatives are those of x / (x^2 + y^2): products, as those of `COSINE`.
+INVERSION = define(
+    "inversion", Kind.ELEMENTWISE, "x y r", cost=8.0, infer=_one_dtype("inversion"),
+    doc="x / r^2 where r = hypot(x, y), a coordinate of the inverse of (x, y) in the unit circle; or 0",
+    promote=lambda operands: (result_type(*operands),) * 3, eval=_inversion_eval,
+    vjp={"x": _inversion_x, "y": _inversion_y, "r": lambda b, ct: None}, emit=_inversion_emit,
 )  # fmt: skip
 HYPOT = elementwise(
     "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,

@@ -135,8 +135,7 @@ ATANH = _unary("atanh", np.arctanh, "arctanh", _atanh_rule)
 
 def _atan2_rule(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # d atan2(x, y) / dx = y / (x^2 + y^2), and 0 at the origin; squares would under- and overflow
-    r = b.hypot(x, y)
-    return b.mul(ct, b.div(b.cosine(y, x, r), b.where(b.eq(r, 0.0), 1.0, r)))
+    return b.mul(ct, b.inversion(y, x, b.hypot(x, y)))
 
 
 ATAN2 = elementwise(

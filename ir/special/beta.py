@@ -7,6 +7,7 @@ Maclaurin's sums of differences (23.1.30).
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from .gamma import (
     precise_power,
     stirling_rest,
 )
+from .information import TWICE_ATANH_REST
 from .jets import Index, write
 from .table import define
 
@@ -168,6 +170,73 @@ def _polygamma_step(m: Evaluator, order: int, x: Any, step: Any) -> Any:
     return total * ((-1.0) ** order * math.factorial(order - 1))
 
 
+def _rising_sum(m: Evaluator, x: Any, step: Any) -> Any:
+    """The sum of 1 / ((x + k) (x + k + step)^2) over k >= 0 for x >= 1 and step > 0, where nothing cancels.
+
+    By Euler and Maclaurin's formula.
+    """
+    total: Any = 0.0
+    for k in range(10):
+        here = x + float(k)
+        other = here + step
+        total = total + 1.0 / (here * other) / other
+    x = x + 10.0
+    u, v = 1.0 / x, 1.0 / (x + step)
+    # coefficients of the term's expansion around x, up to signs: those of its factors are powers of u and v
+    power = u * v * v
+    expansion, coefficient = [power], power
+    for n in range(1, 16):
+        power = power * v
+        coefficient = coefficient * u + power * (n + 1.0)
+        expansion.append(coefficient)
+    correction: Any = 0.0
+    for j in range(8, 0, -1):
+        correction = correction + expansion[2 * j - 1] * (BERNOULLI[j - 1] * math.factorial(2 * j - 1))
+    # the integral, (log1p(step / x) - step / (x + step)) / step^2, by atanh(s) where it cancels
+    inverse = 1.0 / (x + x + step)
+    s = step * inverse
+    near = s < 1 / 3
+    inside = m.where(near, s, 0.0)
+    series = 2.0 / (inside + 1.0) + m.polynomial(inside * inside, TWICE_ATANH_REST) * inside
+    far = m.where(near, 1.0, step)
+    quotient = (m.log1p(far * u) - far * v) / far / far
+    integral = m.where(near, series * inverse * inverse, quotient)
+    return total + (correction + expansion[0] * 0.5 + integral)
+
+
+def _beta_rate(m: Evaluator, orders: Index, a: Any, b: Any) -> Any:
+    """The derivative `orders` of beta, over beta."""
+    if not any(orders):
+        return a * 0.0 + 1.0
+    if sum(orders) == 1:
+        return m.call_values("betaln", orders, (a, b))
+    if orders != (1, 1):
+        # by Leibniz' rule, as the derivative of beta times that of its logarithm
+        place = 0 if orders[0] else 1
+        lower = (orders[0] - 1 + place, orders[1] - place)
+        total: Any = 0.0
+        for step in itertools.product(*(range(order + 1) for order in lower)):
+            count = math.prod(map(math.comb, lower, step))
+            raised = (step[0] + 1 - place, step[1] + place)
+            rest = (lower[0] - step[0], lower[1] - step[1])
+            term = m.call_values("betaln", raised, (a, b)) * float(count)
+            total = total + (term * m.call_values("beta_rate", rest, (a, b)) if any(rest) else term)
+        return total
+
+    def plain(a: Any, b: Any) -> Any:
+        first, second = (m.call_values("betaln", unit, (a, b)) for unit in ((1, 0), (0, 1)))
+        return first * second + m.call_values("betaln", (1, 1), (a, b))
+
+    def positive(a: Any, b: Any) -> Any:
+        # beta is (1 / a + 1 / b) g, where g is the inverse of a binomial coefficient: of the terms that are
+        # left, all are positive
+        product = _polygamma_step(m, 1, a + 1.0, b) * _polygamma_step(m, 1, b + 1.0, a)
+        sums = _rising_sum(m, a + 1.0, b) + _rising_sum(m, b + 1.0, a)
+        return product + a * (b / (a + b)) * sums
+
+    return m.choose((a, b), ((a > 0.0) & (b > 0.0), positive), plain)
+
+
 def _is_pole(m: Evaluator, x: Any) -> Any:
     """Whether gamma x is infinite."""
     return (x <= 0.0) & m.eq(m.floor(x), x)
@@ -310,12 +379,15 @@ def _binom_slope(place: int) -> Any:
 
 def _beta_slope(place: int) -> Any:
     def slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
+        # the derivative of the rate is that of a higher order, and beta has none here: the rule of products
+        # gives differences of numbers that nearly cancel
         own = (0, 1) if place else (1, 0)
-        return b.mul(write(b, "beta", x, y), write(b, "betaln", x, y, orders=own))
+        return b.mul(b.stop_gradient(write(b, "beta", x, y)), write(b, "beta_rate", x, y, orders=own))
 
     return slope
 
 
 define("betaln", "a b", _betaln_derivative, True, True, short=True)
+define("beta_rate", "a b", _beta_rate, True, True, short=True)
 define("beta", "a b", lambda m, orders, a, b: _beta(m, a, b), _beta_slope(0), _beta_slope(1), short=True)
 define("binom", "n k", lambda m, orders, n, k: _binom(m, n, k), _binom_slope(0), _binom_slope(1))

@@ -36,7 +36,7 @@ def _entr(m: Evaluator, x: Any) -> Any:
 
 
 #: 2 (atanh s / s - 1) / s^2 in s^2, for s < 1/3. Times x s^2 it is this part of x - y, or less.
-_TWICE_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 3) for k in range(16)], part=0.16)
+TWICE_ATANH_REST: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 3) for k in range(16)], part=0.16)
 
 
 def _log_of_quotient(m: Evaluator, x: Any, y: Any) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ def _kl_div(m: Evaluator, x: Any, y: Any) -> Any:
 
     def by_parts(x: Any, y: Any, near: Any, s: Any, logarithm: Any) -> Any:
         square, difference = s * s, x - y
-        close = s * (difference + m.polynomial(square, _TWICE_ATANH_REST) * square * x)
+        close = s * (difference + m.polynomial(square, TWICE_ATANH_REST) * square * x)
         return m.where(near, close, x * logarithm - difference)
 
     def quotient(x: Any, y: Any, near: Any) -> Any:
@@ -125,8 +125,9 @@ def _log_or_zero(b: Any, x: Any, y: Any) -> Any:
 
 def _kl_div_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:
     # 1 - x / y: near 1 the difference is exact, and far from it the derivative x / y^2 is no difference
-    far = b.sub(1.0, b.div(x, y))
-    return b.where(b.lt(x, b.mul(y, 0.5)), far, b.div(b.sub(y, x), y))
+    small = b.lt(x, b.mul(y, 0.5))
+    far = b.sub(1.0, b.div(b.where(small, x, 0.0), y))
+    return b.where(small, far, b.div(b.sub(y, b.where(small, y, x)), y))
 
 
 def _quotient_slope(b: Any, orders: Index, x: Any, y: Any) -> Any:

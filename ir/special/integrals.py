@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from .coefficients import integral as tables
 from .evaluator import Evaluator
-from .incomplete_gamma import unsettled
-from .jets import Index, value_of, write
+from .jets import Index, derivative, value_of, variables, write
 from .polynomials import Polynomial
 from .table import define, define_by_jets
 
@@ -150,23 +149,14 @@ def _expn(m: Evaluator, n: Any, x: Any) -> Any:
         return total
 
     def fraction(n: Any, x: Any) -> Any:
-        # the continued fraction as a sum of positive terms, which shrink: a product would round each turn
-        def turn(b: Any, d: Any, term: Any, total: Any, k: Any, last: Any) -> tuple[Any, ...]:
-            k = k + 1.0
-            above = k * (n - 1.0 + k)
-            b = b + 2.0
-            following = 1.0 / (b - above * d)
-            term = term * (above * d * following)
-            last = m.where(term > total * (m.epsilon * 8.0), k, last)
-            return b, following, term, total + term, k, last
+        # from its last part on: errors of parts count the less the farther they are from the first
+        def turn(k: Any, part: Any) -> tuple[Any, Any]:
+            return k - 1.0, k * (n - 1.0 + k) / ((x + n + 2.0 * k) - part)
 
-        start = x + n
-        first = 1.0 / start
-        _, _, _, total, _, _ = m.loop(
-            lambda b, d, term, total, k, last: unsettled(m, k, last, x), turn,
-            start, first, first, first, 0.0, 0.0,
-        )  # fmt: skip
-        return total * m.exp(-x)
+        # parts that count to 2^-56, for x >= 1 or n >= 60
+        parts = m.floor(m.min(108.0 / x, 800.0 / n) + 8.0)
+        _, part = m.loop(lambda k, part: k > 0.0, turn, parts, 0.0)
+        return m.exp(-x) / (x + n - part)
 
     value = m.choose(
         (n, x), (m.eq(n, 0.0), lambda n, x: m.exp(-x) / x), ((x <= 1.0) & (n < 60.0), series), fraction
@@ -192,7 +182,7 @@ def _spence(m: Evaluator, z: Any) -> Any:
 
 def _means(m: Evaluator, parameter: Any, rest: Any) -> tuple[Any, Any]:
     """K and E of 0 <= m < 1, with `rest` = 1 - m, by arithmetic-geometric means."""
-    a: Any = m.constant(1.0, parameter)
+    a: Any = 1.0
     b = m.sqrt(rest)
     total = parameter * 0.5
     factor = 0.5
@@ -216,18 +206,80 @@ def _elliptic(m: Evaluator, parameter: Any, second: bool) -> Any:
         value = _means(m, parameter / (parameter - 1.0), rest)[second]
         return value * root if second else value / root
 
-    size = value_of(parameter)
-    value = m.choose((parameter,), (size < 0.0, negative), positive)
-    at_one = 1.0 if second else math.inf
-    value = m.where(
-        m.eq(size, 1.0), at_one, m.where(m.eq(size, -math.inf), math.inf if second else 0.0, value)
-    )
-    return m.where(size > 1.0, math.nan, value)
+    value = m.choose((parameter,), (parameter < 0.0, negative), positive)
+    at_one, far = (1.0, math.inf) if second else (math.inf, 0.0)
+    value = m.where(m.eq(parameter, 1.0), at_one, m.where(m.eq(parameter, -math.inf), far, value))
+    return m.where(parameter > 1.0, math.nan, value)
 
 
-def _quotient(name: str) -> Any:
-    """The slope function(x) / x."""
-    return lambda b, orders, x: b.div(getattr(b, name)(x), x)
+def _landen(m: Evaluator, a: Any, b: Any, high: Any, low: Any) -> Any:
+    """The integral of (high cos^2 + low sin^2) / sqrt(a^2 cos^2 + b^2 sin^2) over a quarter turn.
+
+    By Landen's transformation, which makes it one with the means of a, b > 0. If all are positive, terms are
+    too.
+    """
+    for step in range(11):
+        total, mean = a + b, (high + low) * 0.5
+        if step == 0:
+            low = (high * b + low * a) / total
+        else:  # the same: b is no larger than a now, and what is added rounds less and less
+            low = low + (high - low) * (b / total)
+        high, a, b = mean, total * 0.5, m.sqrt(a * b)
+    return (high + low) / a * (0.25 * math.pi)
+
+
+def _elliptic_slope(m: Evaluator, parameter: Any, second: bool) -> Any:
+    """The derivative of K or of E.
+
+    K' is the integral of cos^2 / d over 2 (1 - m), E' that of -sin^2 / d over 2, where d is
+    sqrt(cos^2 + (1 - m) sin^2).
+    """
+    rest = 1.0 - parameter
+    root = m.sqrt(rest)
+    if second:
+        return _landen(m, 1.0, root, 0.0, 1.0) * -0.5
+    return _landen(m, 1.0, root, 1.0, 0.0) * 0.5 / rest
+
+
+def _elliptic_bend(m: Evaluator, parameter: Any, second: bool) -> Any:
+    """The second derivative of K, or of E.
+
+    With the integrals B of cos^2 / d, D of sin^2 / d, and C = (D - B) / m, K'' is (C / 4 + B / (2 (1 - m))) /
+    (1 - m), and E'' is (C - D) / (4 (1 - m)). One step of Landen's takes the differences out of them.
+    """
+    rest = 1.0 - parameter
+    root = m.sqrt(rest)
+    inverse = 1.0 / (root + 1.0)
+    a, b = (root + 1.0) * 0.5, m.sqrt(root)
+    if second:
+        return _landen(m, a, b, 0.5, root * inverse * inverse) * -0.25 / rest
+    return _landen(m, a, b, 0.25 / rest, inverse * (inverse * 0.25 + 0.5 / root)) / rest
+
+
+def _elliptic_derivative(m: Evaluator, orders: Index, parameter: Any, second: bool) -> Any:
+    (order,) = orders
+    if order == 0:
+        return _elliptic(m, parameter, second)
+    if order == 1:
+        value = _elliptic_slope(m, parameter, second)
+    else:
+        further = (order - 2,)
+        (argument,) = variables(further, (parameter,))
+        value = derivative(_elliptic_bend(m, argument, second), further)
+    at_one = -math.inf if second else math.inf
+    value = m.where(m.eq(parameter, 1.0), at_one, m.where(m.eq(parameter, -math.inf), 0.0, value))
+    return m.where(parameter > 1.0, math.nan, value)
+
+
+def _exp_quotient(m: Evaluator, x: Any) -> Any:
+    """e^x / x, which may be in range where e^x is not."""
+    half = m.exp(x * 0.5)
+    return half / x * half
+
+
+def _exp_quotient_slope(b: Any, orders: Index, x: Any) -> Any:
+    # e^x / x (1 - 1 / x): of the two terms both may be infinite
+    return b.mul(write(b, "exp_quotient", x), b.sub(1.0, b.reciprocal(x)))
 
 
 def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
@@ -254,11 +306,13 @@ def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
 
 
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
-define("expi", "x", lambda m, orders, x: _ei(m, x), _quotient("exp"))
+define("expi", "x", lambda m, orders, x: _ei(m, x), lambda b, orders, x: write(b, "exp_quotient", x))
+define("exp_quotient", "x", lambda m, orders, x: _exp_quotient(m, x), _exp_quotient_slope,
+       single=True, inline=True)  # fmt: skip
 define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
 define_by_jets("sinc", "x", _sinc, True, single=True, inline=True)
 define("si", "x", lambda m, orders, x: _si(m, x), lambda b, orders, x: write(b, "sinc", x), short=True)
-define("ci", "x", lambda m, orders, x: _ci(m, x), _quotient("cos"), short=True)
+define("ci", "x", lambda m, orders, x: _ci(m, x), lambda b, orders, x: b.div(b.cos(x), x), short=True)
 define("spence", "z", lambda m, orders, z: _spence(m, z), _spence_slope)
-define_by_jets("ellipk", "m", lambda m, x: _elliptic(m, x, False), True)
-define_by_jets("ellipe", "m", lambda m, x: _elliptic(m, x, True), True)
+define("ellipk", "m", lambda m, orders, x: _elliptic_derivative(m, orders, x, False), True)
+define("ellipe", "m", lambda m, orders, x: _elliptic_derivative(m, orders, x, True), True)

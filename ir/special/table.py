@@ -45,13 +45,14 @@ _FUNCTIONS: Final[dict[str, Special]] = {}
 #: Families, and the functions of each.
 FAMILIES: Final = {
     "gamma": "gammaln gamma digamma zeta riemann_zeta",
-    "beta": "beta betaln binom",
+    "beta": "beta betaln beta_rate binom",
     "error": "erf erfc erfcx erfinv erfcinv ndtr log_ndtr ndtri expit log_expit logit",
+    "gelu": "gelu_tanh gelu_tanh_slope gelu_tanh_bend",
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
     "incomplete_beta": "betainc betaincc beta_density betaincinv",
     "bessel": "kv kve iv ive jv",
-    "integrals": "exp1 expi expn si ci sinc spence ellipk ellipe",
+    "integrals": "exp1 expi exp_quotient expn si ci sinc spence ellipk ellipe",
     "hypergeometric": "hyp1f1 hyp2f1 eval_legendre lpmv sph_legendre_p lambertw_0 lambertw_m1",
     "bessel_integer": "j0 j1 y0 y1 i0 i1 i0e i1e k0 k1 k0e k1e",
 }

@@ -125,12 +125,17 @@ class Truths:
 
     def _at(self, orders: Orders, row: tuple[float, ...]) -> tuple[Any, Any] | None:
         entry, info = self.entry, np.finfo(self.dtype)
+        largest = float(info.max)
         if not entry.inside(*row):
+            return None
+        if any(orders) and entry.divisor is not None and abs(entry.divisor(*row)) * largest < 1:
             return None
         truth, step = entry.truth[orders], mp.mpf(float(info.eps)) * ROUNDINGS
         smallest = mp.mpf(float(info.smallest_subnormal))
         with mp.workdps(entry.digits):
             point = [mp.mpf(x) for x in row]
+            if any(orders) and entry.of_value and abs(entry.truth[(0,) * len(row)](*point)) > largest:
+                return None
             value = _number(truth, point)
             if value is None:
                 return None
@@ -150,7 +155,7 @@ class Truths:
                     if moved is not None:
                         moves.append(abs(moved - value))
                 allowed += max(moves)
-            return value, allowed * entry.slack.get(orders, 1.0)
+            return value, allowed
 
 
 def faults(entry: Entry, operands: Sequence[np.ndarray], truths: Truths, jitted: bool) -> list[Fault]:

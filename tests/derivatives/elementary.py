@@ -180,7 +180,9 @@ def _off_zero(truth: Any) -> Any:
     return lambda x, y: None if x == 0 or y == 0 else truth(x, y)
 
 
-_MOD_RANGE = {"inside": lambda x, y: y != 0 and 1e-30 < abs(y) < 1e30 and abs(x) < 1e5 * abs(y)}
+_MOD_RANGE = {"inside": lambda x, y: y != 0}
+#: The reason of divisors: the exact derivative is 0 or infinite, or in range by two numbers of a few digits.
+STEEP = "the reciprocal of a subnormal number, a factor of derivatives, is infinite"
 
 ENTRIES: list[Entry] = [
     # arithmetic
@@ -188,8 +190,7 @@ ENTRIES: list[Entry] = [
     binary("subtract", tj.subtract, lambda x, y: x - y, ONE, constant(-1), ZERO, ZERO, ZERO),
     binary("multiply", tj.multiply, lambda x, y: x * y, lambda x, y: y, lambda x, y: x, ZERO, ONE, ZERO),
     binary("divide", tj.divide, lambda x, y: x / y, lambda x, y: 1 / y, lambda x, y: -x / y**2, ZERO,
-           lambda x, y: -1 / y**2, lambda x, y: 2 * x / y**3, inside=lambda x, y: x or abs(y) > 1e-37,
-           reason="0 / y^3 is 0 times 1 / y, which is infinite beside the smallest numbers, in float32"),
+           lambda x, y: -1 / y**2, lambda x, y: 2 * x / y**3, divisor=lambda x, y: y, reason=STEEP),
     binary("floor_divide", tj.floor_divide, lambda x, y: None, ZERO, ZERO, ZERO, ZERO, ZERO),
     binary("remainder", tj.remainder, *_remainder(mp.floor), **_MOD_RANGE),
     binary("fmod", tj.fmod, *_remainder(lambda q: mp.floor(q) if q > 0 else mp.ceil(q)), **_MOD_RANGE),
@@ -208,7 +209,8 @@ ENTRIES: list[Entry] = [
            inner=_of_exponent, reason="y - 1 is rounded"),
     binary("float_power", tj.float_power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), single=False,
            inside=_usual_power(sys.float_info.max), inner=_of_exponent, reason="y - 1 is rounded"),
-    binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy"))),
+    binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy")), divisor=math.hypot,
+           of_value=True, reason=f"{STEEP}; slopes are quotients by the value"),
     steps("floor", tj.floor, mp.floor),
     steps("ceil", tj.ceil, mp.ceil),
     steps("trunc", tj.trunc, lambda x: mp.floor(x) if x > 0 else mp.ceil(x)),
@@ -245,7 +247,7 @@ ENTRIES: list[Entry] = [
     unary("exp", tj.exp, mp.exp, mp.exp, mp.exp),
     unary("exp2", tj.exp2, lambda x: mp.power(2, x), lambda x: mp.power(2, x) * mp.log(2),
           lambda x: mp.power(2, x) * mp.log(2) ** 2, near=(1023.9, -1074.0, -1022.5, 127.9),
-          inside=lambda x: not (128 <= x < 130 or 1024 <= x < 1026), reason="2 ** x overflows"),
+          of_value=True, reason="slopes are products with the value"),
     unary("expm1", tj.expm1, mp.expm1, mp.exp, mp.exp, near=(-36.7, -37.5, -17.0)),
     unary("log", tj.log, mp.log, lambda x: 1 / x, lambda x: -1 / x**2, inside=lambda x: x >= 0),
     unary("log2", tj.log2, lambda x: mp.log(x, 2), lambda x: 1 / x / mp.log(2),
@@ -269,8 +271,8 @@ ENTRIES: list[Entry] = [
     unary("arctan", tj.arctan, mp.atan, lambda x: 1 / (1 + x * x), lambda x: -2 * x / (1 + x * x) ** 2,
           near=(7.3e10,)),
     binary("arctan2", tj.arctan2, *map(_atan2, ("f", "y", "x", "yy", "xy", "xx")),
-           inside=lambda y, x: max(abs(x), abs(y)) > 1e-18 and (y != 0 or math.copysign(1.0, y) > 0),
-           reason="1 / r^2 overflows, in float32; mpmath has no zero below 0"),
+           inside=lambda y, x: y != 0 or math.copysign(1.0, y) > 0, divisor=math.hypot,
+           reason=f"{STEEP}; mpmath has no zero below 0"),
     unary("sinh", tj.sinh, mp.sinh, mp.cosh, mp.sinh),
     unary("cosh", tj.cosh, mp.cosh, mp.sinh, mp.cosh),
     unary("tanh", tj.tanh, mp.tanh, lambda x: _cosh_inverse(x) ** 2,

@@ -17,8 +17,7 @@ Orders = tuple[int, ...]
 class Entry:
     """A function with the truth of its value and derivatives by orders, such as (0, 1).
 
-    `slack` is by how much some derivatives may exceed the rule, with `reason`. `inside` says which operands
-    count, and `near` are points of its own, such as its zeros and seams.
+    `inside` says which operands count, and `near` are points of its own, such as its zeros and seams.
     """
 
     name: str
@@ -26,11 +25,14 @@ class Entry:
     truth: Mapping[Orders, Truth]
     inside: Callable[..., bool] = field(default=lambda *operands: True)
     near: tuple[float, ...] = ()
-    slack: Mapping[Orders, float] = field(default_factory=dict)
     reason: str = ""
     #: Multiples of its size by which a result changes for roundings, relative to 1, of a number that rules
     #: compute from operands, with `reason`; None where they compute none that matters.
     inner: Callable[..., Any] | None = None
+    #: A number by which rules divide, with `reason`: derivatives where its reciprocal overflows do not count.
+    divisor: Callable[..., float] | None = None
+    #: Whether rules take the value, with `reason`: derivatives where it overflows do not count.
+    of_value: bool = False
     #: Parts of the roundings by which operands move: more where a whole one may be a period.
     ways: tuple[float, ...] = (1,)
     #: Digits that mpmath needs.

@@ -12,7 +12,7 @@ import tracejit as tj
 import tracejit.scipy.special as sp
 
 from .activations import density, log_sigmoid, ncdf, sigmoid, sigmoid_bend, sigmoid_slope
-from .elementary import ZERO, sine_over
+from .elementary import STEEP, ZERO, sine_over
 from .entries import Entry, binary, unary
 
 _FEW = {"points": 40}
@@ -180,13 +180,7 @@ def _positive(x: float, y: float) -> bool:
     return x > 0 and y > 0
 
 
-def _not_tiny(x: float, y: float) -> bool:
-    return x > 0 and y > 1e-37 and x < 1e15 * y
-
-
-_SMALL_PAIR = {"inside": lambda a, b: 0.3 < a < 100 and 0.3 < b < 100, "points": 30}
-#: The reason for bounds that docs/special.md states for values and derivatives, in roundings.
-_PAGE = "docs/special.md has larger bounds"
+_SMALL_PAIR = {"inside": lambda a, b: 1e-8 < a < 1e5 and 1e-8 < b < 1e5, "points": 30, "digits": 80}
 _FAR = {"inside": _sizes(1e-300, 5e3), **_FEW}
 _MODEST = {"inside": _sizes(1e-300, 600.0), **_FEW}
 _UPPER = {"inside": _between(1e-300, 5e3), **_FEW}
@@ -241,16 +235,15 @@ ENTRIES: list[Entry] = [
     unary("special.zeta", sp.zeta, mp.zeta, lambda s: mp.zeta(s, 1, 1), lambda s: mp.zeta(s, 1, 2),
           inside=lambda s: -20 < s < 300 and s != 1, points=25),
     unary("special.ellipk", sp.ellipk, *[_hypergeometric(0.5, 0.5, 1, k) for k in range(3)],
-          inside=_between(-1e4, 1), slack={(1,): 4, (2,): 8}, reason=_PAGE, **_FEW),
+          inside=_between(-1e4, 1), **_FEW),
     unary("special.ellipe", sp.ellipe, *[_hypergeometric(-0.5, 0.5, 1, k) for k in range(3)],
-          inside=_between(-1e4, 1), slack={(1,): 4, (2,): 8}, reason=_PAGE, **_FEW),
+          inside=_between(-1e4, 1), **_FEW),
     unary("special.exp1", sp.exp1, mp.e1, lambda x: -mp.exp(-x) / x, lambda x: mp.exp(-x) * (1 + x) / x**2,
           inside=_between(0, 1e300), **_FEW),
     unary("special.expi", sp.expi, mp.ei, lambda x: mp.exp(x) / x, lambda x: mp.exp(x) * (x - 1) / x**2,
-          inside=lambda x: abs(x) > 1e-30 and -1e4 < x < 85,
-          reason="beyond, the second derivative is a difference of infinities, in float32", **_FEW),
+          inside=lambda x: x != 0, **_FEW),
     unary("special.expn", lambda x: sp.expn(2, x), lambda x: mp.expint(2, x), lambda x: -mp.e1(x),
-          lambda x: mp.exp(-x) / x, inside=_between(0, 1e4), slack={(0,): 3, (1,): 3}, reason=_PAGE, **_FEW),
+          lambda x: mp.exp(-x) / x, inside=_between(0, 1e4), **_FEW),
     unary("special.sici, si", lambda x: sp.sici(x)[0], mp.si, sine_over(0), sine_over(1),
           inside=_sizes(0, 1e8), **_FEW),
     unary("special.sici, ci", lambda x: sp.sici(x)[1], lambda x: mp.re(mp.ci(x)), lambda x: mp.cos(x) / x,
@@ -265,18 +258,17 @@ ENTRIES: list[Entry] = [
     unary("special.entr", sp.entr, lambda x: -x * mp.log(x), lambda x: -1 - mp.log(x), lambda x: -1 / x,
           inside=lambda x: x > 0),
     binary("special.xlogy", sp.xlogy, lambda x, y: x * mp.log(y), lambda x, y: mp.log(y), lambda x, y: x / y,
-           ZERO, lambda x, y: 1 / y, lambda x, y: -x / y**2, inside=lambda x, y: y > 1e-37,
-           reason="1 / y overflows, in float32"),
+           ZERO, lambda x, y: 1 / y, lambda x, y: -x / y**2, inside=lambda x, y: y > 0,
+           divisor=lambda x, y: y, reason=STEEP),
     binary("special.xlog1py", sp.xlog1py, lambda x, y: x * mp.log1p(y), lambda x, y: mp.log1p(y),
            lambda x, y: x / (1 + y), ZERO, lambda x, y: 1 / (1 + y), lambda x, y: -x / (1 + y) ** 2,
            inside=lambda x, y: y > -1),
     binary("special.rel_entr", sp.rel_entr, lambda x, y: x * mp.log(x / y), lambda x, y: 1 + mp.log(x / y),
            lambda x, y: -x / y, lambda x, y: 1 / x, lambda x, y: -1 / y, lambda x, y: x / y**2,
-           inside=lambda x, y: x > 0 and y > 1e-37, reason="1 / y overflows, in float32"),
+           inside=_positive, divisor=lambda x, y: y, reason=STEEP),
     binary("special.kl_div", sp.kl_div, lambda x, y: x * mp.log(x / y) - x + y, lambda x, y: mp.log(x / y),
            lambda x, y: (y - x) / y, lambda x, y: 1 / x, lambda x, y: -1 / y, lambda x, y: x / y**2,
-           inside=_not_tiny, digits=700, reason="1 / y overflows, in float32"),
-    binary("special.beta", sp.beta, *map(_beta, range(6)), slack={(1, 1): 16},
-           reason="differences of digammas nearly cancel", **_SMALL_PAIR),
+           inside=_positive, digits=700, divisor=lambda x, y: y, reason=STEEP),
+    binary("special.beta", sp.beta, *map(_beta, range(6)), **_SMALL_PAIR),
     binary("special.betaln", sp.betaln, *map(_betaln, range(6)), **_SMALL_PAIR),
 ]  # fmt: skip

@@ -189,11 +189,7 @@ def gelu(x: Any, approximate: str = "none") -> Tensor:
         return run("mul", run("mul", x, 0.5), run("erfc", run("mul", x, -math.sqrt(0.5))))
     if approximate != "tanh":
         raise DomainError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
-    # beyond, the sigmoid is 0 or 1, and the cube may overflow
-    bounded = run("clip", x, -25.0, 25.0)
-    cubic = run("mul", bounded, run("add", run("mul", run("square", bounded), 0.044715), 1.0))
-    # 0.5 (1 + tanh(u)) = sigmoid(2 u)
-    return run("mul", x, sigmoid(run("mul", cubic, 2.0 * math.sqrt(2.0 / math.pi))))
+    return _special("gelu_tanh", x)
 
 
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Tensor:

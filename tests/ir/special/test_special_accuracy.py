@@ -22,7 +22,11 @@ POINTS, SLOPE_POINTS = 60, 15
 #: Functions whose truth is that of another: tested by what undoes them.
 INVERSES = {"gammaincinv": "gammainc", "gammainccinv": "gammaincc", "betaincinv": "betainc"}
 #: Functions that only rules of other functions use, with the name of the function that tests them.
-WITHIN = {"log_ratio": "rel_entr"}
+WITHIN = {
+    "log_ratio": "rel_entr", "beta_rate": "beta", "exp_quotient": "expi",
+    # tests/derivatives
+    "gelu_tanh": "nn.gelu", "gelu_tanh_slope": "nn.gelu", "gelu_tanh_bend": "nn.gelu",
+}  # fmt: skip
 
 
 def arguments(case: Case, count: int, key: str = "") -> list[Array]:
