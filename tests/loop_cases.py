@@ -79,10 +79,12 @@ def outcome(kernel: Kernel, seed: int, symbols: Mapping[str, int], *, shuffled: 
 def arrays_for(kernel: Kernel, seed: int, symbols: Mapping[str, int]) -> list[Any]:
     """Random arrays for the buffers of `kernel`."""
     rng = np.random.default_rng(seed)
-    return [
-        (rng.standard_normal(buffer.size.value(symbols)) * 3).astype(BY_NAME[buffer.dtype])
-        for buffer in kernel.buffers
-    ]
+    return [_drawn(rng, buffer.size.value(symbols), BY_NAME[buffer.dtype]) for buffer in kernel.buffers]
+
+
+def _drawn(rng: np.random.Generator, size: int, dtype: Any) -> Any:
+    values = rng.standard_normal(size) * 3
+    return (np.abs(values) if np.dtype(dtype).kind == "u" else values).astype(dtype)
 
 
 def _symbols(kernel: Kernel, sizes: Sequence[int]) -> dict[str, int]:

@@ -6,7 +6,6 @@ an infinity in the branch not taken would make the gradient 0 times infinity.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..array.operands import as_tensor, cast, floating, reshaped, run
@@ -186,7 +185,7 @@ def gelu(x: Any, approximate: str = "none") -> Tensor:
     """
     x = floating(x)
     if approximate == "none":
-        return run("mul", run("mul", x, 0.5), run("erfc", run("mul", x, -math.sqrt(0.5))))
+        return run("mul", x, _special("ndtr", x))
     if approximate != "tanh":
         raise DomainError(f"gelu: approximate must be 'none' or 'tanh', got {approximate!r}")
     return _special("gelu_tanh", x)
