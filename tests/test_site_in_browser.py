@@ -128,4 +128,4 @@ def test_the_search_field_is_in_reach(visit: Callable[..., Any], width: int) -> 
         page.locator("label.nav-overlay-icon:visible, .nav-overlay-icon label:visible").first.click()
     field.fill("scan")
     field.press("Enter")
-    page.locator("#search-results li a").first.wait_for(timeout=20_000)
+    page.locator("#search-results li a").first.wait_for(timeout=120_000)

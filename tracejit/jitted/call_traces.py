@@ -108,6 +108,8 @@ def trace_call(
             try:
                 result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
             except Exception as error:
+                if (wanted := _wanted_value(error)) is not None:
+                    raise wanted from error
                 differs = unformatted or shows_traced(error) or watched.has_written()
                 if acts and is_of_python(error) and differs:
                     raise FailedCall(error) from error
@@ -165,6 +167,14 @@ def trace_call(
         if acts and branches is not None:
             branches.act()
         raise
+
+
+def _wanted_value(error: Exception) -> ConcretizationError | None:
+    """The error of a value that a library asked for, and that it has turned into another `error`."""
+    reason: BaseException | None = error
+    while reason is not None and not isinstance(reason, ConcretizationError):
+        reason = reason.__cause__ or reason.__context__
+    return None if reason is error else reason
 
 
 @contextmanager

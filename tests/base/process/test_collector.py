@@ -73,11 +73,11 @@ def test_it_is_on_after_pauses_of_several_threads() -> None:
     def pause() -> None:
         with collector_paused():
             paused.set()
-            leave.wait(10)
+            leave.wait(120)
 
     thread = threading.Thread(target=pause)
     thread.start()
-    assert paused.wait(10)
+    assert paused.wait(120)
     with collector_paused():
         leave.set()
         thread.join()
@@ -97,7 +97,7 @@ def test_it_is_on_in_a_child_that_is_born_in_a_pause(forks: str) -> None:
             if child > 0:
                 codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             elif child < 0:
-                leave.wait(10)
+                leave.wait(120)
         if child == 0:
             os._exit(7 if gc.isenabled() else 8)
 
@@ -105,7 +105,7 @@ def test_it_is_on_in_a_child_that_is_born_in_a_pause(forks: str) -> None:
         warnings.simplefilter("ignore")  # that a process of several threads forks
         thread = threading.Thread(target=pause)
         thread.start()
-        assert paused.wait(10)
+        assert paused.wait(120)
         if forks == "another thread":
             child = os.fork()
             if child == 0:

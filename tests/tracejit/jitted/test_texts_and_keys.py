@@ -103,3 +103,23 @@ def test_exceptions_show_values(function: Callable[..., Any], count: int) -> Non
 def test_a_text_that_is_no_error_wants_the_value() -> None:
     with pytest.raises(ConcretizationError, match="formatting with"):
         tj.jit(lambda x: (x * 2, f"{x[0]:.3f}")[0])(X)
+
+
+def test_a_library_that_hides_what_it_asked_for() -> None:
+    def converted(x: Any) -> Any:
+        try:
+            return np.asarray(x)
+        except Exception as error:
+            raise ValueError("unrecognized input") from error
+
+    with pytest.raises(ConcretizationError, match="needs the value of a traced tensor"):
+        tj.jit(lambda x: converted(x).tobytes())(X)
+    with pytest.raises(ConcretizationError, match=r"tobytes"):
+        tj.jit(lambda x: hidden(x))(X)
+
+
+def hidden(x: Any) -> Any:
+    try:
+        return x.tobytes()
+    except Exception:
+        raise ValueError("unrecognized input")  # noqa: B904

@@ -28,7 +28,7 @@ def test_one_record_per_kernel_with_shapes_bytes_and_time() -> None:
         ("exp", ("f64[2,3]",), ("f64[2,3]",), 48, "numpy"),
         ("sum", ("f64[2,3]",), ("f64[3]",), 24, "numpy"),
     ]
-    assert all(0 < kernel.milliseconds < 1000 for kernel in profile.kernels)
+    assert all(kernel.milliseconds > 0 for kernel in profile.kernels)
     assert profile.kernel_names == ["add", "exp", "sum"]
     np.testing.assert_allclose(profile.result, [2 * np.exp(2.0)] * 3)
     assert "sum" in str(profile)
