@@ -26,13 +26,16 @@ class LazyModule:
         compiling = LazyModule(".compiling", __package__)
     """
 
-    __slots__ = ("_name", "_package")
+    __slots__ = ("_module", "_name", "_package")
 
     def __init__(self, name: str, package: str | None = None) -> None:
         self._name, self._package = name, package
+        self._module: Any = None
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name, self._package), name)
+        if self._module is None:
+            self._module = import_module(self._name, self._package)
+        return getattr(self._module, name)
 
 
 class Provided(Generic[T]):
