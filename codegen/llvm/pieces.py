@@ -52,7 +52,8 @@ def cut(text: str, exports: Sequence[str] = ("main",)) -> list[str]:
         groups[-1].append(name)
         size += len(module.functions[name])
     if len(groups) > 1 and size < _SMALL:
-        groups[-2] += groups.pop()
+        last = groups.pop()
+        groups[-1] += last
     groups.append([name for name in module.functions if name in exports])
     return module.pieces([group for group in groups if group])
 

@@ -28,7 +28,6 @@ from .nodes import (
     While,
 )
 
-
 #: Statements of which there are most: they hold no others.
 _WITHOUT_BLOCKS: Final = (Compute, Load, Store)
 
@@ -194,7 +193,7 @@ def first_ends(ends: tuple[Affine, ...], ranges: Ranges) -> tuple[Affine, ...]:
     # of two that are equal a number stays
     for end in sorted(ends, key=lambda bound: not bound.terms) if len(ends) > 1 else ():
         others = [other for other in kept if other is not end]
-        if any([ranges.at_least(end.plus(other, -1)) for other in others]):
+        if any(ranges.at_least(end.plus(other, -1)) for other in others):
             kept.remove(end)
     return tuple(kept)
 
