@@ -383,7 +383,9 @@ def test_the_native_entry_has_two_tiers() -> None:
 import ctypes
 from tracejit.runtime.native import entry
 (definition,) = entry._DEFINITIONS.values()
-assert tiers.BACKGROUND.wait(60)
+assert not definition.linked
+assert f(x).numpy().tobytes() == wanted  # a first call does not wait for it
+assert definition.linked and tiers.BACKGROUND.wait(60)
 kept = [getattr(one, "addresses", {}) for one in entry._KEPT]
 addresses = [one["tracejit_entry"] for one in kept if "tracejit_entry" in one]
 assert len(addresses) == 2 and definition.function == addresses[1]
