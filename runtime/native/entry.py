@@ -59,7 +59,7 @@ class _Definition(MethodDef):
     def __init__(self, layout: EntryLayout) -> None:
         call = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
         super().__init__(b"jitted", call, _METH_FASTCALL_KEYWORDS, None)
-        self.layout, self.linked = layout, False
+        self.layout, self.linked, self.deferred = layout, False, False
 
     def link(self) -> None:
         """Link the code, which is compiled where the disk cache does not have it."""
@@ -207,9 +207,13 @@ def _definition(layout: EntryLayout) -> _Definition:
     return definition
 
 
-def are_linked() -> bool:
-    """Whether entries have their code already: else the first call of one waits for it."""
-    return any(definition.linked for definition in _DEFINITIONS.values())
+def is_linked_later() -> bool:
+    """Whether a call leaves it to the next one to link the code of entries: the first of a process does."""
+    for definition in _DEFINITIONS.values():
+        if not (definition.linked or definition.deferred):
+            definition.deferred = True
+            return True
+    return False
 
 
 #: The libraries of the definitions.

@@ -399,6 +399,27 @@ print("fine")
     assert run(program) == "fine"
 
 
+def test_a_call_that_links_the_entry_is_like_others() -> None:
+    """Code of SciPy's gets arrays from it, and nobody else does."""
+    program = """
+from tracejit.runtime.native import entry
+(definition,) = entry._DEFINITIONS.values()
+scope = {"f": f, "x": x, "__name__": "scipy.optimize"}
+exec("def call(): return f(x)", scope)
+assert not definition.linked
+results = [scope["call"]()]
+assert definition.linked
+results.append(scope["call"]())
+assert all(type(result) is np.ndarray and result.tobytes() == wanted for result in results)
+assert type(f(x)) is tj.Tensor
+try:
+    f(x, x)
+except TypeError:
+    print("fine")
+"""
+    assert run(program) == "fine"
+
+
 def test_the_background_looks_at_what_calls_left() -> None:
     class Knot:
         def __init__(self) -> None:
