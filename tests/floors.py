@@ -53,8 +53,9 @@ EXCEPTIONS = {
 UNRELATED = (("codegen", "ir.passes"),)
 #: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
 MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
-#: Functions and classes that take names of modules: `load_module`, `LazyModule` and `Provided.provide`.
-LOADERS = ("load_module", "_load_module", "LazyModule", "provide")
+#: Functions and classes that take names of modules: `load_module`, `LazyModule`,
+#: `OnDemand` and `Provided.provide`.
+LOADERS = ("load_module", "_load_module", "LazyModule", "OnDemand", "provide")
 #: Files that load by name what is not of this project: the user's modules, and optional libraries.
 LOADS_OTHERS = (
     "base.lapack.library", "dask.blocks", "tools.cli.loading", "tools.porting.names", "tools.repro.server",

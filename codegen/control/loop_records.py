@@ -16,7 +16,7 @@ from ..interface import EARLY_RELEASE
 from ..llvm.emitter import Reg, constant, pointer
 from ..llvm.function import Code, Declarations, FunctionCode
 from ..llvm.loops import FunctionWriter
-from ..llvm.scratch import places_of_blocks
+from ..llvm.scratch import arrays_of_blocks, free_kept
 
 #: A new stack takes about so many bytes, and at least one record.
 FIRST_BYTES: Final = 1 << 14
@@ -145,23 +145,25 @@ def _stack_give_back() -> FunctionCode:
 def release_function(declarations: Declarations, name: str = "release") -> Code:
     """``void @name()``, which frees what the module keeps between calls; no function where that is
     nothing."""
-    slots = [*_large_slots(declarations), *places_of_blocks(declarations)]
-    return _freeing(name, slots) if slots else []
+    slots, arrays = _large_slots(declarations), arrays_of_blocks(declarations)
+    return _freeing(name, slots, arrays) if slots or arrays else []
 
 
 def early_release_function(declarations: Declarations) -> Code:
     """A function that frees what the module keeps while calls may be in its code: not scratch blocks, for
     which they may wait. No function where there are none, and `release_function` does."""
-    return _freeing(EARLY_RELEASE, _large_slots(declarations)) if places_of_blocks(declarations) else []
+    return _freeing(EARLY_RELEASE, _large_slots(declarations)) if arrays_of_blocks(declarations) else []
 
 
 def _large_slots(declarations: Declarations) -> list[str]:
     return [f"@{slot}" for slot in (ARENA, _KEPT) if slot in declarations]
 
 
-def _freeing(name: str, slots: Sequence[str]) -> Code:
+def _freeing(name: str, slots: Sequence[str], arrays: Sequence[str] = ()) -> Code:
     w = FunctionWriter()
     for slot in slots:
         w.run("free", w.exchange(slot, _NULL))
+    for array in arrays:
+        free_kept(w, array)
     w.ret()
     return [w.function(f"void @{name}()", "nounwind")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 from typing import Any, Final
 
 from ...base.loading import load_module
@@ -19,7 +20,7 @@ def llvm_binding() -> Any:
     """``llvmlite.binding`` with the native target initialised."""
     binding = load_module("llvmlite.binding")
 
-    binding.ffi.OutputString.close = _close_once
+    binding.ffi.OutputString.close = _close_once(binding.ffi.lib)
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.initialize_native_asmparser()
@@ -29,15 +30,17 @@ def llvm_binding() -> Any:
     return binding
 
 
-def _close_once(message: Any) -> None:
-    """`close` of llvmlite's strings. Its own frees a string a second time in ``__del__`` where the handler of
-    a signal raises right after the first."""
-    binding = load_module("llvmlite.binding")  # not `llvm_binding`, which reads such strings itself
+def _close_once(library: Any) -> Callable[[Any], None]:
+    """`close` of llvmlite's strings, which `library` frees. Its own frees a string a second time in
+    ``__del__`` where the handler of a signal raises right after the first."""
 
-    pointer, message._ptr = message._ptr, None
-    if pointer is not None and message._owned:
-        del message._as_parameter_
-        binding.ffi.lib.LLVMPY_DisposeString(pointer)
+    def close(message: Any) -> None:
+        pointer, message._ptr = message._ptr, None
+        if pointer is not None and message._owned:
+            del message._as_parameter_
+            library.LLVMPY_DisposeString(pointer)
+
+    return close
 
 
 @functools.lru_cache(maxsize=1)

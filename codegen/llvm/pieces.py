@@ -20,6 +20,8 @@ from typing import Final
 #: Characters of a piece, and of a module that is cut.
 PIECE: Final = 1 << 16
 _CUT: Final = 2 * PIECE
+#: Characters of functions that are no piece of their own: LLVM takes a millisecond for the least module.
+_SMALL: Final = PIECE // 16
 #: Longer definitions of constants are not copied.
 _COPIED: Final = 1 << 12
 _NAME: Final = re.compile(r"@([\w.$-]+)")
@@ -49,6 +51,9 @@ def cut(text: str, exports: Sequence[str] = ("main",)) -> list[str]:
             size = 0
         groups[-1].append(name)
         size += len(module.functions[name])
+    if len(groups) > 1 and size < _SMALL:
+        last = groups.pop()
+        groups[-1] += last
     groups.append([name for name in module.functions if name in exports])
     return module.pieces([group for group in groups if group])
 

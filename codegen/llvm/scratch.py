@@ -30,14 +30,19 @@ def reserve(w: FunctionWriter, nbytes: int) -> Reg:
     return w.result_of("scratch_reserve", "bool", 1, array, constant(nbytes, "i64"))
 
 
-def places_of_blocks(declarations: Declarations) -> list[str]:
-    """The places where a module keeps blocks."""
-    arrays = [name for name in declarations if f"@{name}".startswith(KEPT_BLOCKS)]
-    return [
-        f"getelementptr inbounds ([{KEPT} x ptr], ptr @{name}, i64 0, i64 {number})"
-        for name in arrays
-        for number in range(KEPT)
-    ]
+def arrays_of_blocks(declarations: Declarations) -> list[str]:
+    """The arrays in which a module keeps blocks."""
+    return [f"@{name}" for name in declarations if f"@{name}".startswith(KEPT_BLOCKS)]
+
+
+def free_kept(w: FunctionWriter, array: str) -> None:
+    """Free the blocks that a module keeps in `array`."""
+
+    def place(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+        w.run("free", w.exchange(w.offset(array, "ptr", index), _NULL))
+        return ()
+
+    w.loop(0, KEPT, 1, place)
 
 
 def _declare(declarations: Declarations, nbytes: int) -> None:

@@ -61,7 +61,8 @@ class Affine:
 
     def coefficient(self, name: str) -> Affine:
         """The factor of `name`, in which it does not stand."""
-        constant, terms = 0, list[tuple[str, int]]()
+        constant = 0
+        terms: tuple[tuple[str, int], ...] = ()
         for product, factor in self.terms:
             if product == name:
                 constant = factor
@@ -69,8 +70,8 @@ class Affine:
                 names = product.split("*")
                 if name in names:
                     names.remove(name)
-                    terms.append(("*".join(names), factor))
-        return Affine(constant, tuple(terms)) if terms else _constant(constant)
+                    terms = (*terms, ("*".join(names), factor))
+        return Affine(constant, terms) if terms else _constant(constant)
 
     def replaced(self, name: str, by: Affine) -> Affine:
         """The expression with `by` in the place of `name`."""
@@ -81,7 +82,8 @@ class Affine:
 
     def without(self, name: str) -> Affine:
         """The terms in which `name` does not stand."""
-        return Affine(self.constant, tuple([term for term in self.terms if name not in term[0].split("*")]))
+        terms = [term for term in self.terms if term[0] != name and name not in term[0].split("*")]
+        return Affine(self.constant, tuple(terms))
 
     @property
     def number(self) -> int | None:
@@ -91,7 +93,7 @@ class Affine:
     @property
     def names(self) -> list[str]:
         """The names that take part."""
-        return list(dict.fromkeys(name for product, _ in self.terms for name in product.split("*")))
+        return list(dict.fromkeys([name for product, _ in self.terms for name in product.split("*")]))
 
     def value(self, values: Mapping[str, int]) -> int:
         """The integer that it is where names have `values`."""

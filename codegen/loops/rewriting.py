@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from ...base.errors import TracejitError
 from .affine import Affine, Ranges
@@ -28,24 +28,31 @@ from .nodes import (
     While,
 )
 
+#: Statements of which there are most: they hold no others.
+_WITHOUT_BLOCKS: Final = (Compute, Load, Store)
+
 
 class NotApplicable(TracejitError):
     """A pass does not apply to a loop: its precondition does not hold."""
 
 
-def statements_in(nodes: Sequence[Node]) -> Iterator[Node]:
+def statements_in(nodes: Sequence[Node]) -> list[Node]:
     """The statements of `nodes`, at any depth, each before those inside."""
+    statements: list[Node] = []
     for node in nodes:
-        yield node
+        statements.append(node)
+        if isinstance(node, _WITHOUT_BLOCKS):
+            continue
         if isinstance(node, (For, While)):
-            yield from statements_in(node.body)
+            statements += statements_in(node.body)
         elif isinstance(node, If):
-            yield from statements_in((*node.then, *node.otherwise))
+            statements += statements_in((*node.then, *node.otherwise))
+    return statements
 
 
-def loops_in(nodes: Sequence[Node]) -> Iterator[For]:
+def loops_in(nodes: Sequence[Node]) -> list[For]:
     """The loops of `nodes`, each before those inside."""
-    return (node for node in statements_in(nodes) if isinstance(node, For))
+    return [node for node in statements_in(nodes) if isinstance(node, For)]
 
 
 def rewritten(
@@ -76,10 +83,14 @@ def rewritten(
 
 def unused(kernel: Kernel, name: str) -> str:
     """An index like `name` that no loop and no buffer of `kernel` has."""
-    taken = {loop.index for loop in loops_in(kernel.body)} | {loop.end for loop in loops_in(kernel.body)}
-    taken |= {buffer.name for buffer in kernel.buffers} | {symbol for symbol, _ in kernel.symbols}
-    numbered = (f"{name}{number or ''}" for number in itertools.count())
-    return next(candidate for candidate in numbered if candidate not in taken)
+    taken = {buffer.name for buffer in kernel.buffers} | {symbol for symbol, _ in kernel.symbols}
+    for loop in loops_in(kernel.body):
+        taken |= {loop.index, loop.end}
+    candidate, number = name, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}{number}"
+    return candidate
 
 
 def with_body(
@@ -111,6 +122,8 @@ def _with_blocks(
     block: Callable[[tuple[Node, ...], tuple[For, ...]], tuple[Node, ...]],
     around: tuple[For, ...],
 ) -> Node:
+    if isinstance(node, _WITHOUT_BLOCKS):
+        return node
     if isinstance(node, For):
         return with_body(node, block(node.body, (*around, node)))
     if isinstance(node, While):
@@ -136,6 +149,8 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
         )
 
     def node_with(node: Node) -> Node:
+        if isinstance(node, Compute):
+            return node
         if isinstance(node, Load):
             guard = checks(node.guard) if node.guard else ()
             return Load(node.names, node.dtype, node.buffer, of(node.index), guard, node.mask, node.hint)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ...base.loading import LazyModule
 from ...base.records import record
 from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Value
@@ -25,13 +27,17 @@ from ..loops.nodes import (
     Store,
 )
 from ..loops.passes import Step, scheduled
-from ..loops.printer import print_kernel
 from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
 from .divisors import shared_in_map
 from .tasks import polling_dim, task_count, vector_block
 from .transposed_reads import UNROLLED_COST, Tiles
 from .window import Interior
 from .writing.columns import neighbouring_reads, neighbouring_writes
+
+if TYPE_CHECKING:
+    from ..loops import printer
+else:
+    printer = LazyModule("..loops.printer", __package__)
 
 #: Indices of loops, from the outermost one on; those of `loops.passes` are others.
 _INDICES = "ijkmnopq"
@@ -45,7 +51,7 @@ class ScheduledLoops:
     loops: Kernel
 
     def __str__(self) -> str:
-        return f"{self.nest}\n{print_kernel(self.loops)}"
+        return f"{self.nest}\n{printer.print_kernel(self.loops)}"
 
 
 def is_map(nest: Nest) -> bool:

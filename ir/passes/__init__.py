@@ -18,33 +18,37 @@ from ..graph import Function, Instruction
 from ..grouping.recovery import fuse_nothing, interpreted
 from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
-from .algebra.exponential_sums import split_exponential_sums
-from .algebra.gemv_pairs import fuse_gemv_pairs
-from .algebra.masked_choices import drop_choices
 from .algebra.multiply_adds import multiply_adds
-from .algebra.narrow_axes import split_narrow_axes
 from .algebra.simplify import simplify
-from .dtypes.complex_planes import complex_planes
-from .dtypes.widen_float16 import widen_float16
 from .fusion.fuse import fuse
-from .fusion.rematerialization_before import rematerialize
-from .fusion.tiling import tile_transforms
-from .layout.fills import drop_fills
-from .layout.joins import read_joins
-from .layout.pads import move_pads
-from .layout.repeats import delay_repeats
 from .layout.updates import place_updates
-from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
-from .loops.deferred_products import defer_products
-from .loops.loop_invariant_motion import hoist_invariants
-from .loops.loop_merging import merge_scans, merge_whiles
-from .loops.matrix_maps import map_matrices
-from .loops.rerolling import reroll_loops
-from .loops.rotated_products import rotate_products
-from .loops.stacked_results import reuse_stacks
-from .loops.unchanged_carries import free_unchanged_carries
-from .loops.unread_writes import drop_unread_writes
+from .on_demand import (
+    OnDemand,
+    complex_planes,
+    defer_products,
+    delay_repeats,
+    drop_choices,
+    drop_fills,
+    drop_unread_writes,
+    free_unchanged_carries,
+    fuse_gemv_pairs,
+    hoist_invariants,
+    map_matrices,
+    merge_scans,
+    merge_whiles,
+    move_pads,
+    read_joins,
+    rematerialize,
+    reroll_loops,
+    reuse_stacks,
+    rotate_products,
+    shorten_carry_chains,
+    split_exponential_sums,
+    split_narrow_axes,
+    tile_transforms,
+    widen_float16,
+)
 
 
 @record
@@ -57,6 +61,12 @@ class Pass:
     skips: Callable[[Instruction], bool] | None = None
     #: Fallback where `apply` fails; no pass is skipped then.
     otherwise: Callable[[Function], Function] | None = None
+
+    @property
+    def promise(self) -> str:
+        """Docstring of the pass: what it requires and ensures."""
+        apply = self.apply.load() if isinstance(self.apply, OnDemand) else self.apply
+        return apply.__doc__ or ""
 
 
 PIPELINE: Final[tuple[Pass, ...]] = (

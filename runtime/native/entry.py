@@ -50,10 +50,52 @@ class MethodDef(ctypes.Structure):
         self.function = library.addresses[symbol]
 
 
+class _Definition(MethodDef):
+    """The entry as Python describes it. Its code is linked when the first entry is called.
+
+    Until then its C function is the one that calls an object, here the table of the entry.
+    """
+
+    def __init__(self, layout: EntryLayout) -> None:
+        call = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
+        super().__init__(b"jitted", call, _METH_FASTCALL_KEYWORDS, None)
+        self.layout, self.linked, self.deferred = layout, False, False
+
+    def link(self) -> None:
+        """Link the code, which is compiled where the disk cache does not have it."""
+        with _LOCK:
+            if self.linked:
+                return
+            symbols = self.layout.symbols | {
+                "tracejit_result_array": allocator_address(),
+                "tracejit_bypass": BYPASS_ADDRESS,
+                RAISED: RAISED_ADDRESS,
+            }
+            load_support(
+                "entry",
+                (ENTRY,),
+                symbols,
+                self.layout,
+                is_checked(),
+                parameters=(sorted(self.layout.slots.items()), is_checked()),
+                use=functools.partial(self.use, ENTRY),
+            )
+            self.linked = True
+
+
 class _Table(bytes):
     """A table, which keeps the objects at its addresses alive."""
 
     keep: Any
+    definition: _Definition
+
+    @property
+    def __call__(self) -> Callable[..., Any]:
+        """The entry, now that its code is linked: without a Python frame around it, since it looks at the
+        code that calls it."""
+        self.definition.link()
+        entry: Callable[..., Any] = function_of(self.definition, self)
+        return entry
 
 
 @functools.lru_cache(maxsize=1)
@@ -80,7 +122,7 @@ def make_entry(
     addresses = {"main": executable.address, "slow": id(otherwise), "failed": id(failed)}
     addresses["recorder"] = 0 if recorder is None else id(recorder)
     table = _Table(entry_table(spec, **addresses, once=executable.calls_python))
-    table.keep = (executable, otherwise, failed, keep, recorder)
+    table.keep, table.definition = (executable, otherwise, failed, keep, recorder), definition
     executable.follow(table, id(table) + BYTES_DATA + AT["main"])
     return function_of(definition, table)
 
@@ -93,7 +135,7 @@ def make_passing_entry(
     with _LOCK:
         definition = _definition(layout)
     table = _Table(passing_table(slow=id(function), convert=id(convert), home=id(namespace)))
-    table.keep = (function, convert, namespace)
+    table.keep, table.definition = (function, convert, namespace), definition
     return function_of(definition, table)
 
 
@@ -154,32 +196,25 @@ def function_of(definition: MethodDef, bound: Any) -> Any:
     return new(ctypes.addressof(definition), bound, None)
 
 
-_DEFINITIONS: dict[int, MethodDef] = {}
+_DEFINITIONS: dict[int, _Definition] = {}
 
 
-def _definition(layout: EntryLayout) -> MethodDef:
-    """The entry as Python describes C functions; it is compiled at the first call of this."""
+def _definition(layout: EntryLayout) -> _Definition:
+    """The entry for objects of this `layout`."""
     definition = _DEFINITIONS.get(id(layout))
     if definition is None:
-        symbols = layout.symbols | {
-            "tracejit_result_array": allocator_address(),
-            "tracejit_bypass": BYPASS_ADDRESS,
-            RAISED: RAISED_ADDRESS,
-        }
-        definition = MethodDef(b"jitted", None, _METH_FASTCALL_KEYWORDS, None)
-        load_support(
-            "entry",
-            (ENTRY,),
-            symbols,
-            layout,
-            is_checked(),
-            parameters=(sorted(layout.slots.items()), is_checked()),
-            use=functools.partial(definition.use, ENTRY),
-        )
-        _KEPT.append(layout)
-        _DEFINITIONS[id(layout)] = definition
+        definition = _DEFINITIONS[id(layout)] = _Definition(layout)
     return definition
 
 
-#: The layouts and libraries of the definitions.
+def is_linked_later() -> bool:
+    """Whether a call leaves it to the next one to link the code of entries: the first of a process does."""
+    for definition in _DEFINITIONS.values():
+        if not (definition.linked or definition.deferred):
+            definition.deferred = True
+            return True
+    return False
+
+
+#: The libraries of the definitions.
 _KEPT: list[Any] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import ModuleType
 
@@ -63,3 +64,35 @@ def test_what_nobody_provides_is_an_error() -> None:
         asked()
     asked.provide("builtins", None, "len")
     assert asked() is len
+
+
+def _run(program: str) -> None:
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_objects_of_loaded_modules_are_old_at_once() -> None:
+    _run("""
+import gc
+from tracejit.base.loading import load_module
+gc.collect()
+young = [[]]
+module = load_module("colorsys")
+functions = vars(module)
+assert gc.isenabled() and gc.get_freeze_count() == 0
+assert any(held is functions for held in gc.get_objects(generation=2))
+young = [[]]
+assert load_module("colorsys") is module  # nothing was loaded
+assert any(held is young for held in gc.get_objects(generation=0))
+""")
+
+
+def test_frozen_objects_stay_frozen() -> None:
+    _run("""
+import gc
+from tracejit.base.loading import load_module
+gc.collect()
+gc.freeze()
+count = gc.get_freeze_count()
+load_module("colorsys")
+assert gc.get_freeze_count() == count > 0 and gc.isenabled()
+""")

@@ -95,6 +95,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
     "loss of many rows": (lambda x: tj.log(tj.exp(x).sum(axis=1)).mean(), (normal(5000, 7, dtype="f4"),)),
     "rest": (lambda x: x * 0.1 + x.max(axis=1, keepdims=True), (normal(45, 203),)),
 }
+#: Blocked factorizations of one matrix.
+FACTORIZATIONS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = {
+    "Cholesky factors": (lambda x: tj.linalg.cholesky(x @ x.T + 150.0 * tj.eye(150)), (normal(150, 150),)),
+    "solutions": (lambda a, b: tj.linalg.solve(a, b), (normal(110, 110), normal(110, 37))),
+    "inverse": (tj.linalg.inv, (normal(70, 70, dtype="f4"),)),
+}
 #: Vectors of 512 bits, and stores past the cache.
 WIDE = named_target("x86-64-v4")
 #: Fast code of these is longer on `WIDE`, that of some also elsewhere. The others have nothing to leave out,
@@ -117,6 +123,20 @@ def test_the_same_bits(case: str) -> None:
     assert (len(short.text) < len(fast.text)) == short.shortened
     assert generate(fused, WIDE, parameters=BASELINE.parameters).shortened == (case in SHORTER)
     assert not fast.shortened
+    baseline = [result.tobytes() for result in executable(arrays)]
+    assert tiers.BACKGROUND.wait(60)
+    assert executable.tier == "optimized"
+    assert [result.tobytes() for result in executable(arrays)] == baseline
+
+
+@pytest.mark.parametrize("case", FACTORIZATIONS)
+def test_factorizations_have_the_same_bits(case: str) -> None:
+    function, arrays = FACTORIZATIONS[case]
+    executable = Executable(tj.trace(function, *arrays))
+    fused = executable.fused
+    short, fast = generate(fused, WIDE, parameters=BASELINE.parameters), generate(fused, WIDE)
+    assert short.shortened
+    assert len(short.text) < len(fast.text)
     baseline = [result.tobytes() for result in executable(arrays)]
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "optimized"

@@ -102,6 +102,7 @@ W = tj.ones(400_000)
 f = tj.jit(lambda x: (tj.exp(tj.sin(x * W)).sum(), x))
 x = np.ones(400_000)
 f(x)
+f(x)  # by the entry, which is linked now
 before = [sys.getrefcount(one) for one in (x, W, W.numpy(), None, False)]
 for _ in range(50):
     f(x)

@@ -383,7 +383,9 @@ def test_the_native_entry_has_two_tiers() -> None:
 import ctypes
 from tracejit.runtime.native import entry
 (definition,) = entry._DEFINITIONS.values()
-assert tiers.BACKGROUND.wait(60)
+assert not definition.linked
+assert f(x).numpy().tobytes() == wanted  # a first call does not wait for it
+assert definition.linked and tiers.BACKGROUND.wait(60)
 kept = [getattr(one, "addresses", {}) for one in entry._KEPT]
 addresses = [one["tracejit_entry"] for one in kept if "tracejit_entry" in one]
 assert len(addresses) == 2 and definition.function == addresses[1]
@@ -393,6 +395,27 @@ for entries in range(2):
     got = g({"a": x}, tj.tensor(x), 2.0)
     assert got["y"][0].numpy().tolist() == (x * 2.0 + x).tolist(), got
 print("fine")
+"""
+    assert run(program) == "fine"
+
+
+def test_a_call_that_links_the_entry_is_like_others() -> None:
+    """Code of SciPy's gets arrays from it, and nobody else does."""
+    program = """
+from tracejit.runtime.native import entry
+(definition,) = entry._DEFINITIONS.values()
+scope = {"f": f, "x": x, "__name__": "scipy.optimize"}
+exec("def call(): return f(x)", scope)
+assert not definition.linked
+results = [scope["call"]()]
+assert definition.linked
+results.append(scope["call"]())
+assert all(type(result) is np.ndarray and result.tobytes() == wanted for result in results)
+assert type(f(x)) is tj.Tensor
+try:
+    f(x, x)
+except TypeError:
+    print("fine")
 """
     assert run(program) == "fine"
 

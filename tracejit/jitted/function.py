@@ -23,6 +23,7 @@ from ..callback_results import KeptResults
 from ..generator import DEFAULT
 from ..ir.graph import Function
 from ..provided import VIEW
+from ..runtime.native.entry import is_linked_later
 from ..state import STATE
 from ..tensors.array_callers import frame_above, takes_arrays
 from ..tensors.tensor import Tensor
@@ -195,7 +196,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         if leaf.decisions:
             return self._by_values(call, leaf, captured)
         tried = leaf is latest and not entered and call.leaves is given  # else with other libraries' arrays
-        if not tried and (result := leaf.native(call.leaves)) is not MISS:
+        later = entered and is_linked_later()
+        if not (tried or later) and (result := leaf.native(call.leaves)) is not MISS:
             return result
         check_ranges(self._name, leaf.ranges, call.leaves)
         return leaf.run(call.dynamic, call.leaves, [*map(as_input, call.leaves), *captured])

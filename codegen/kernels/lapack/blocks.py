@@ -65,6 +65,8 @@ class BlockedFactorization(abc.ABC):
         #: Whether it raises where it fails.
         self.raises = instruction.attrs.get("on_error", "raise") == "raise"
         self.buffers = 1 + len(self.values)
+        #: Whether tiles are narrower than at the full sizes.
+        self.shortened = False
 
     @classmethod
     def fits(cls, instruction: Instruction, least: int) -> bool:
@@ -107,7 +109,7 @@ class BlockedFactorization(abc.ABC):
             self.name, code, f"{self.what}{by} in blocks of {self.block} columns",
             cycles=self.flops * self.values[0].type.size * min(self.rows, self.columns) / _FLOPS,
             errors=(message,) if message else (), product=self.product,
-            lapack=(*thread_symbols, *caller.symbols), pooled=True, slowdown=0.0,
+            lapack=(*thread_symbols, *caller.symbols), pooled=True, shortened=self.shortened, slowdown=0.0,
         )  # fmt: skip
 
     def _tasks(self) -> Code:
@@ -130,7 +132,9 @@ class BlockedFactorization(abc.ABC):
 
     def part(self, w: FunctionWriter, start: str, rows: Index, columns: Index, pitch: int) -> SingleMatrix:
         """The matrix of some rows and columns from the element at `start` on."""
-        return SingleMatrix(w, start, rows, columns, pitch, self.dtype, self.lanes)
+        matrix = SingleMatrix(w, start, rows, columns, pitch, self.dtype, self.lanes)
+        self.shortened |= matrix.limit_tiles(self.context.parameters.product_copies)
+        return matrix
 
     def tell(self, w: FunctionWriter, first: Reg, matrix: str) -> None:
         """Tell tasks where they work."""

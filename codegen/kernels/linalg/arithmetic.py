@@ -61,10 +61,9 @@ class RealArithmetic:
         results: list[Reg] = []
         for number, factor in enumerate(factors):
             own = sums[number * len(row) : (number + 1) * len(row)]
-            negated = self.w.neg(factor)
+            negated = self.w.splat(self.w.neg(factor), row[0].lanes) if row else factor
             results += [
-                self.add_product(self.w.splat(negated, value.lanes), value, total)
-                for value, total in zip(row, own, strict=True)
+                self.add_product(negated, value, total) for value, total in zip(row, own, strict=True)
             ]
         return results
 

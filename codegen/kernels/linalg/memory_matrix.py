@@ -147,6 +147,12 @@ class SingleMatrix(MemoryMatrix):
         self.vector = max(lanes, parts)
         self.tile_rows, self.vectors = _TILES[w.wide_tables]
 
+    def limit_tiles(self, most: int) -> bool:
+        """Take tiles of at most so many vectors, or of one of each row. Returns whether they are narrower
+        than before; they change no bit."""
+        vectors, self.vectors = self.vectors, min(self.vectors, max(1, most // self.tile_rows))
+        return self.vectors < vectors
+
     def quotients(self) -> Callable[[Index], Quotients]:
         return lambda row: self.numbers.quotients(self[row, row])
 
@@ -170,7 +176,7 @@ class SingleMatrix(MemoryMatrix):
 
         if isinstance(first, int) and isinstance(stop, int):
             whole = part(first, stop - (stop - first) % many, self.vectors)
-            last = part(whole, stop - (stop - first) % width, 1)
+            last = part(whole, stop - (stop - first) % width, 1)  # nothing where tiles have one vector
         else:
             count = w.sub(_register(stop), first)
             last = part(first, w.sub(_register(stop), w.integer("urem", count, many)), self.vectors)

@@ -18,13 +18,13 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Location, Substitution, Value
 from ...registry import OPS
 from ...types import TensorType
+from . import LEAST_OPS
 from .repeated_steps import BasicBlock, Carried, Element, Listed, RepeatedSteps, steps_of
 from .repetitions import Repetition, in_order, repetitions
 from .step_writer import Constants, Stacked, StepWriter
 
 #: Shorter repetitions stay as they are: compiling each of their steps takes little time.
 LEAST_STEPS: Final = 8
-LEAST_OPS: Final = 256
 #: Candidates are looked at until those had so many instructions for each of the function.
 _EFFORT: Final = 8
 #: Number of times that loops are chosen anew, without those that cost more than they save.

@@ -121,7 +121,11 @@ def where(
         raise DTypeError("where: give both x and y, or neither")
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
-    return _WHERE.run(condition, candidate(x), candidate(y))
+    if isinstance(x, Tensor):
+        x = candidate(x)
+    if isinstance(y, Tensor):
+        y = candidate(y)
+    return _WHERE.run(condition, x, y)
 
 
 def clip(x: Any, min: Any = None, max: Any = None, out: Any = None) -> Tensor:

@@ -145,7 +145,7 @@ def _count(function: Function) -> int:
 
 def _about(pass_: Pass) -> str:
     """The promise of the pass, from its docstring."""
-    words = " ".join((pass_.apply.__doc__ or "").replace("*", "").split())
+    words = " ".join(pass_.promise.replace("*", "").split())
     return words.partition("Ensures: ")[2] or words
 
 
