@@ -52,8 +52,8 @@ class _Rewriting:
                 self.values[param] = params[-1]
         for position in sorted(self.units):
             type_ = function.params[position].type
-            one = b.full(value=1.0, shape=type_.shape, dtype=type_.dtype)
-            self.terms[function.params[position]] = {params[position]: one}
+            unit = b.full(value=1.0, shape=type_.shape, dtype=type_.dtype)
+            self.terms[function.params[position]] = {params[position]: unit}
         for instruction in function.body:
             b.location = instruction.location
             results = self._late(instruction)
