@@ -172,6 +172,11 @@ POW = elementwise(
 )  # fmt: skip
 
 
+def _over_radius(b: Any, x: Any, r: Any) -> Any:
+    """x / r, and 0 at the origin."""
+    return b.div(x, b.where(b.eq(r, 0.0), 1.0, r))
+
+
 def _cosine_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
     # y^2 / r^3, of factors that do not over- or underflow before it does; NaN at the origin
     root = b.div(b.cosine(y, x, r), b.sqrt(r))

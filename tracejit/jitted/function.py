@@ -179,9 +179,9 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _descend(self, call: JittedCall) -> Any:
         """The result of a `call`, which walks down the guard tree."""
-        structure, own_leaves = self._tree.structure(call), call.leaves
+        structure, own = self._tree.structure(call), call.leaves
         latest = None if structure is None else structure.latest
-        if latest is not None and (result := latest.native(own_leaves)) is not MISS:
+        if latest is not None and (result := latest.native(own)) is not MISS:
             return result
         signature = self._tree.signature(call.with_types(self._name))
         shared = None if signature is None else signature.shared
@@ -195,9 +195,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             entered = not leaf.decisions and self._enter(leaf, gradients_of([*call.leaves, *captured]))
         if leaf.decisions:
             return self._by_values(call, leaf, captured)
-        tried = (
-            leaf is latest and not entered and call.leaves is own_leaves
-        )  # else with other libraries' arrays
+        tried = leaf is latest and not entered and call.leaves is own  # else with other libraries' arrays
         later = entered and is_linked_later()
         if not (tried or later) and (result := leaf.native(call.leaves)) is not MISS:
             return result
@@ -221,26 +219,22 @@ class JitFunction(Exportable, Carriable, Bindable):
         with self._tree.lock:
             call.random = DEFAULT.state
             signature = self._tree.signature(call)
-            leaf_and_captures = None if signature is None else signature.find(outcome)
-            if (
-                self._uncompiled
-                and not outcome
-                and (leaf_and_captures is None or leaf_and_captures[0].decisions)
-            ):
+            known = None if signature is None else signature.find(outcome)
+            if self._uncompiled and not outcome and (known is None or known[0].decisions):
                 refused = self._uncompiled.get(call.key)
                 if refused is not None:
                     raise refused[0](refused[1])
-            if leaf_and_captures is None:
+            if known is None:
                 with collector_paused():
-                    signature, leaf_and_captures = self._specialize(call, outcome, decision)
+                    signature, known = self._specialize(call, outcome, decision)
             assert signature is not None
-            leaf = leaf_and_captures[0]
+            leaf = known[0]
             if leaf.no_alias is not None:
                 leaf.no_alias.check(call.dynamic, call.leaves)
             if not leaf.decisions:
                 signature.use(leaf)
             signature.parent.latest = signature.shared or leaf
-            return leaf_and_captures
+            return known
 
     def _specialize(
         self, call: JittedCall, outcome: Sequence[Any], decision: Decision | None

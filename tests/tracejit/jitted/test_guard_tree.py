@@ -155,7 +155,7 @@ def test_states_of_a_thread_serve_calls_as_python() -> None:
 #: Calls that run programs or the user's function, by the module and the name of what is called; each belongs
 #: to kinds of leaf. A new one is a new way to serve a call, for `LeafKind`, or stands below another.
 WAYS = {
-    ("function.py", "_fn"): 3,  # PLAIN
+    ("function.py", "_fn"): 2,  # PLAIN, beside what a trace calls (`inlined`)
     ("call_traces.py", "handed_on"): 1,  # TRACE
     ("function.py", "leaf.run"): 1,  # EXECUTABLE and IN_PLACE
     ("specializations.py", "call"): 2,  # EXECUTABLE; of paths together
