@@ -49,8 +49,8 @@ class Library:
     name: str
     version: str
     #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``,
-    #: ``index_add``, ``conv2d``, ``expm``, ``solve_triangular`` (lower), ``lu_factor``; for numba the module itself,
-    #: for C a `CLibrary`.
+    #: ``index_add``, ``conv2d``, ``expm``, ``solve_triangular`` (lower), ``lu_factor``; for numba the
+    #: module itself, for C a `CLibrary`.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -36,13 +36,13 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 
 
 def ours_over_c(outcome: Outcome) -> tuple[float, float, float] | None:
-    """Our time over C's with its extremes over rounds, None where one of the two failed."""
+    """The ratio of our time to C's with its extremes over rounds, None where one of the two failed."""
     ratio = outcome.ratios.get(HANDWRITTEN)
     return None if ratio is None else (1 / ratio.median, 1 / ratio.most, 1 / ratio.least)
 
 
 def row(outcome: Outcome) -> str:
-    """A kernel's line: both times with their numbers of threads, the ratio, and whether it is small enough."""
+    """A kernel's line: both times with their numbers of threads, the ratio, and the verdict."""
     name, ratio = outcome.workload.name, ours_over_c(outcome)
     if ratio is None:
         return report.line((name, "failed", "", "", "MISSED"), _WIDTHS)
@@ -58,9 +58,7 @@ def row(outcome: Outcome) -> str:
 def summary(outcomes: Iterable[Outcome]) -> tuple[list[str], bool]:
     """The last lines, and whether the goal is reached."""
     ratios = {
-        outcome.workload.name: ratio[0]
-        for outcome in outcomes
-        if (ratio := ours_over_c(outcome)) is not None
+        outcome.workload.name: ratio[0] for outcome in outcomes if (ratio := ours_over_c(outcome)) is not None
     }
     if not ratios:
         return ["nothing was measured"], False
@@ -69,7 +67,8 @@ def summary(outcomes: Iterable[Outcome]) -> tuple[list[str], bool]:
     lines = [
         f"ours / C: geometric mean {mean:.2f} of {len(ratios)} kernels, goal {MEAN:g} or less: "
         + ("ok" if mean <= MEAN else "MISSED"),
-        f"over {LIMIT:g}: {len(over)}, goal none" + "".join(f"\n  {name}: {ratio:.2f}" for ratio, name in over),
+        f"over {LIMIT:g}: {len(over)}, goal none"
+        + "".join(f"\n  {name}: {ratio:.2f}" for ratio, name in over),
     ]
     return lines, mean <= MEAN and not over
 

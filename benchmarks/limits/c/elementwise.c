@@ -12,19 +12,14 @@ void axpy(const double *restrict x, const double *restrict y, double *restrict z
     for (long i = 0; i < n; i++) z[i] = 2.5 * x[i] + y[i];
 }
 
-/* Four sums at once: one waits for the latency of each addition. */
 static double dot_of(const double *x, const double *y, long n) {
-    vector a = {0}, b = {0}, c = {0}, d = {0};
+    vector sum[SUMS] = {0};
     long i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES) {
-        a += load(x + i) * load(y + i);
-        b += load(x + i + LANES) * load(y + i + LANES);
-        c += load(x + i + 2 * LANES) * load(y + i + 2 * LANES);
-        d += load(x + i + 3 * LANES) * load(y + i + 3 * LANES);
-    }
-    double sum = total((a + b) + (c + d));
-    for (; i < n; i++) sum += x[i] * y[i];
-    return sum;
+    for (; i + SUMS * LANES <= n; i += SUMS * LANES)
+        for (int v = 0; v < SUMS; v++) sum[v] += load(x + i + v * LANES) * load(y + i + v * LANES);
+    double result = total((sum[0] + sum[1]) + (sum[2] + sum[3]));
+    for (; i < n; i++) result += x[i] * y[i];
+    return result;
 }
 
 void dot(const double *x, const double *y, double *result, long n) {

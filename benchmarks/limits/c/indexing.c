@@ -33,9 +33,9 @@ void scatter_add(const double *restrict x, const int64_t *restrict index, const 
 }
 
 /* Blocks of SIDE x SIDE, whose lines fit the first cache, in squares of vectors that are transposed in registers. */
-#define SIDE 32
+#define SIDE 64
 
-static inline void turn_square(const double *from, long n, double *to, long m) {
+INLINE void turn_square(const double *from, long n, double *to, long m) {
     vector row[LANES];
     for (int i = 0; i < LANES; i++) row[i] = load(from + i * n);
     turn(row);
@@ -45,8 +45,8 @@ static inline void turn_square(const double *from, long n, double *to, long m) {
 /* y[columns][rows] from x[rows][columns]. */
 void transpose(const double *restrict x, double *restrict y, long rows, long columns) {
 #pragma omp parallel for schedule(static) if (rows * columns > 1 << 16)
-    for (long left = 0; left < columns; left += SIDE)
-        for (long top = 0; top < rows; top += SIDE) {
+    for (long top = 0; top < rows; top += SIDE)
+        for (long left = 0; left < columns; left += SIDE) {
             long bottom = least(top + SIDE, rows), right = least(left + SIDE, columns), j = left;
             for (; j + LANES <= right; j += LANES) {
                 long i = top;

@@ -2,7 +2,7 @@
 #include "vectors.h"
 
 /* Exchange rows p and q in the lanes where q has the larger element in column k. */
-static inline __attribute__((always_inline)) void pivot(vector a[3][4], int p, int q, int k) {
+INLINE void pivot(vector a[3][4], int p, int q, int k) {
     mask larger = less(magnitude(a[p][k]), magnitude(a[q][k]));
     for (int j = k; j < 4; j++) {
         vector row = a[p][j];
@@ -12,7 +12,7 @@ static inline __attribute__((always_inline)) void pivot(vector a[3][4], int p, i
 }
 
 /* Gaussian elimination with partial pivoting in each lane; the fourth column is the right-hand side. */
-static inline __attribute__((always_inline)) void solve_lanes(vector a[3][4]) {
+INLINE void solve_lanes(vector a[3][4]) {
     pivot(a, 0, 1, 0), pivot(a, 0, 2, 0);
     vector inverse = 1 / a[0][0], first = a[1][0] * inverse, second = a[2][0] * inverse;
     for (int j = 1; j < 4; j++) a[1][j] -= first * a[0][j], a[2][j] -= second * a[0][j];
@@ -28,9 +28,16 @@ void solve_3x3(const double *restrict a, const double *restrict b, double *restr
 #pragma omp parallel for schedule(static) if (n > 1 << 11)
     for (long i = 0; i < n; i += LANES) {
         vector rows[3][4];
+        for (int begin = 0; begin < 8; begin += LANES) { /* eight elements of each matrix by whole vectors */
+            vector square[LANES];
+            for (int lane = 0; lane < LANES; lane++)
+                square[lane] = load(a + 9 * least(i + lane, n - 1) + begin);
+            turn(square);
+            for (int k = 0; k < LANES; k++) rows[(begin + k) / 3][(begin + k) % 3] = square[k];
+        }
         for (int lane = 0; lane < LANES; lane++) {
             long system = least(i + lane, n - 1);
-            for (int k = 0; k < 9; k++) rows[k / 3][k % 3][lane] = a[9 * system + k];
+            rows[2][2][lane] = a[9 * system + 8];
             for (int k = 0; k < 3; k++) rows[k][3][lane] = b[3 * system + k];
         }
         solve_lanes(rows);

@@ -11,7 +11,7 @@
 #define SMALL 96 /* operands of at most so many rows and columns are read where they are */
 
 /* c += a b for `rows` rows and `vectors` vectors; a[i][k] is at i * ai + k * ak. */
-static inline __attribute__((always_inline)) void tile(int rows, int vectors, const double *a, long ai, long ak,
+INLINE void tile(int rows, int vectors, const double *a, long ai, long ak,
                                                        const double *b, long bk, double *c, long ci,
                                                        long depth) {
     vector sum[ROWS][3];
@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void tile(int rows, int vectors, co
 }
 
 /* c += a b for all rows of a block, `vectors` vectors across; rows of a are `ai` apart, tiles of them `at`. */
-static inline __attribute__((always_inline)) void column(int vectors, const double *a, long at, long ai, long ak,
+INLINE void column(int vectors, const double *a, long at, long ai, long ak,
                                                          const double *b, long bk, double *c, long ci, long rows,
                                                          long depth) {
     long i = 0;

@@ -1,4 +1,6 @@
 /* Kernels along a signal. */
+#include <omp.h>
+
 #include "vectors.h"
 
 #define OUTPUTS 8 /* vectors of results in registers */
@@ -34,24 +36,23 @@ void fir(const double *restrict x, const double *restrict h, double *restrict y,
 }
 
 /* `v` with each lane moved `by` lanes up, zeros below. */
-static inline __attribute__((always_inline)) vector moved(vector v, int by) {
-    integers from;
-#pragma GCC unroll 8
-    for (int lane = 0; lane < LANES; lane++) from[lane] = lane < by ? lane : LANES + lane - by;
-    return __builtin_shuffle((vector){0}, v, from);
+INLINE vector moved(vector v, int by) {
+#define BELOW(lane) ((lane) < by ? (lane) : LANES + (lane)-by)
+    return __builtin_shuffle((vector){0}, v, EACH(BELOW));
 }
 
 /* Sums in a vector's lanes by log2(LANES) additions; one addition of each vector waits for the last one's. */
 static double sums_of(const double *x, double *y, long n, double start) {
+#define LAST(lane) (LANES - 1)
     vector before = start - (vector){0};
-    integers last;
-    for (int lane = 0; lane < LANES; lane++) last[lane] = LANES - 1;
     long i = 0;
     for (; i + LANES <= n; i += LANES) {
         vector v = load(x + i);
-        for (int by = 1; by < LANES; by *= 2) v += moved(v, by);
+        v += moved(v, 1);
+        if (LANES > 2) v += moved(v, 2);
+        if (LANES > 4) v += moved(v, 4);
         store(y + i, v + before);
-        before += __builtin_shuffle(v, last);
+        before += __builtin_shuffle(v, EACH(LAST));
     }
     double sum = before[0];
     for (; i < n; i++) y[i] = sum += x[i];
@@ -63,7 +64,7 @@ static double sums_of(const double *x, double *y, long n, double start) {
 /* On one thread one pass; on several the sums of chunks first. */
 void cumulative_sum(const double *restrict x, double *restrict y, long n) {
     long chunks = (n + CHUNK - 1) / CHUNK;
-    if (chunks < 8) {
+    if (chunks < 8 || omp_get_max_threads() == 1) {
         sums_of(x, y, n, 0);
         return;
     }
@@ -72,10 +73,10 @@ void cumulative_sum(const double *restrict x, double *restrict y, long n) {
     {
 #pragma omp for schedule(static)
         for (long chunk = 0; chunk < chunks; chunk++) {
-            vector sum[4] = {0};
+            vector sum[SUMS] = {0};
             long begin = chunk * CHUNK, end = least(begin + CHUNK, n), i = begin;
-            for (; i + 4 * LANES <= end; i += 4 * LANES)
-                for (int v = 0; v < 4; v++) sum[v] += load(x + i + v * LANES);
+            for (; i + SUMS * LANES <= end; i += SUMS * LANES)
+                for (int v = 0; v < SUMS; v++) sum[v] += load(x + i + v * LANES);
             double rest = total((sum[0] + sum[1]) + (sum[2] + sum[3]));
             for (; i < end; i++) rest += x[i];
             starts[chunk + 1] = rest;
@@ -110,8 +111,6 @@ __attribute__((constructor)) static void find_roots(void) {
         }
     }
 }
-
-#define INLINE static inline __attribute__((always_inline))
 
 INLINE number plus(number a, number b) { return (number){a.re + b.re, a.im + b.im}; }
 INLINE number minus(number a, number b) { return (number){a.re - b.re, a.im - b.im}; }
@@ -155,19 +154,17 @@ INLINE void sixteen(number *x) {
 }
 
 INLINE void read_pairs(const double *p, number *x) {
-    integers even, odd;
-    for (int lane = 0; lane < LANES; lane++) even[lane] = 2 * lane, odd[lane] = 2 * lane + 1;
+#define EVEN(lane) (2 * (lane))
+#define ODD(lane) (2 * (lane) + 1)
     vector a = load(p), b = load(p + LANES);
-    x->re = __builtin_shuffle(a, b, even), x->im = __builtin_shuffle(a, b, odd);
+    x->re = __builtin_shuffle(a, b, EACH(EVEN)), x->im = __builtin_shuffle(a, b, EACH(ODD));
 }
 
 INLINE void write_pairs(double *p, number x) {
-    integers low, high;
-    for (int lane = 0; lane < LANES; lane++) {
-        low[lane] = lane / 2 + lane % 2 * LANES;
-        high[lane] = low[lane] + LANES / 2;
-    }
-    store(p, __builtin_shuffle(x.re, x.im, low)), store(p + LANES, __builtin_shuffle(x.re, x.im, high));
+#define FIRST(lane) ((lane) / 2 + (lane) % 2 * LANES)
+#define SECOND(lane) (FIRST(lane) + LANES / 2)
+    store(p, __builtin_shuffle(x.re, x.im, EACH(FIRST)));
+    store(p + LANES, __builtin_shuffle(x.re, x.im, EACH(SECOND)));
 }
 
 static void transform(const double *x, double *y) {

@@ -3,7 +3,7 @@
 
 /* 1 / sqrt(x): an estimate and two steps of Newton's method where the machine has one, in some 10 cycles in
    the place of 40 for a root and a division. */
-static inline vector inverse_root(vector x) {
+INLINE vector inverse_root(vector x) {
 #if defined(__AVX512F__)
     vector y = _mm512_rsqrt14_pd((__m512d)x), half = 0.5 * x;
     y *= 1.5 - half * y * y;
