@@ -1,10 +1,10 @@
 """Convolutions: tiles of the result in registers, along the sum over channels and kernel elements.
 
 The lanes of a tile are outputs, its rows are pixels; where there is one output, lanes are neighbours in a row
-of pixels. Kernels are packed first, so that the outputs of a tile lie side by side. A task copies the part of the images that it reads to a slab on its stack, with the zeros
-around; elements of the slab are then read one by one wherever they are, from a table of offsets, so that
-strides and dilations cost nothing and no element is stored twice. At the end of its sum a tile is transposed
-in registers and written as the images lie.
+of pixels. Kernels are packed first, so that the outputs of a tile lie side by side. A task copies the part of
+the images that it reads to a slab on its stack, with the zeros around; elements of the slab are then read one
+by one wherever they are, from a table of offsets, so that strides and dilations cost nothing and no element
+is stored twice. At the end of its sum a tile is transposed in registers and written as the images lie.
 """
 
 from __future__ import annotations
