@@ -145,7 +145,7 @@ class _Writer:
 
     @property
     def _nothing_seen(self) -> list[Reg]:
-        """Before any element: the bits of all, and the largest one where that can be an error."""
+        """The state before any element: the bits of all, and the largest one where that can be an error."""
         return [constant(0, "i64")] * (1 + self.strict)
 
     def _see(self, seen: list[Reg], values: list[Reg]) -> list[Reg]:
