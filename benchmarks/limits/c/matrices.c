@@ -27,7 +27,7 @@ INLINE void solve_lanes(vector a[3][4]) {
 void solve_3x3(const double *restrict a, const double *restrict b, double *restrict x, long n) {
 #pragma omp parallel for schedule(static) if (n > 1 << 11)
     for (long i = 0; i < n; i += LANES) {
-        vector rows[3][4];
+        vector rows[3][4] = {0};
         for (int begin = 0; begin < 8; begin += LANES) { /* eight elements of each matrix by whole vectors */
             vector square[LANES];
             for (int lane = 0; lane < LANES; lane++)
