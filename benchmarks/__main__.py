@@ -25,8 +25,8 @@ def _options() -> argparse.Namespace:
         "--group",
         choices=tuple(GROUPS),
         default="suite",
-        help="the suite, each maths function alone, linear algebra, transforms, loops as for Numba, or kernels "
-        "that `benchmarks.limits` puts beside C",
+        help="the suite, each maths function alone, linear algebra, transforms, loops as for Numba, or "
+        "kernels that `benchmarks.limits` puts beside C",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"
