@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from . import chart, limits, report
+from . import chart, report
 from .contest import Contest, Outcome
 from .libraries import COMPILED_TORCH, LIBRARIES, OURS, chosen_peers
+from .limits import hardware
 from .timing import CLOCKS, FULL, QUICK
 from .workloads import GROUPS, chosen, only_option
 
@@ -24,7 +25,8 @@ def _options() -> argparse.Namespace:
         "--group",
         choices=tuple(GROUPS),
         default="suite",
-        help="the suite, each maths function alone, linear algebra, transforms, or loops as for Numba",
+        help="the suite, each maths function alone, linear algebra, transforms, loops as for Numba, or "
+        "kernels that `benchmarks.limits` puts beside C",
     )
     parser.add_argument(
         "--quick", action="store_true", help="few repetitions, and torch.compile only where --peers names it"
@@ -97,7 +99,7 @@ def main() -> int:
         print(f"\nbeside each time, the number of threads\n\n{report.header()}", flush=True)
         for workload in options.chosen:
             outcomes.append(contest.run(workload))
-            bounds.append(limits.seconds(workload))
+            bounds.append(hardware.seconds(workload))
             print(
                 "\n".join([report.row(outcomes[-1], bounds[-1]), *report.remarks(outcomes[-1])]), flush=True
             )

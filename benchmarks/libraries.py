@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from .control import python_control
+from .limits.c_library import CLibrary, MissingCompilerError, pointer
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +23,8 @@ OURS: Final = "tracejit"
 #: Rows of tracejit with `flush_denormals`: what JAX does always.
 FLUSHING: Final = "tracejit-flushing"
 COMPILED_TORCH: Final = "torch.compile"
+#: C of our own, compiled for the machine; its arrays are pointers.
+HANDWRITTEN: Final = "c"
 #: Every library, ours first, in the order of the tables.
 LIBRARIES: Final = (OURS, "jax", "torch", COMPILED_TORCH, "numba", "numpy")
 
@@ -46,7 +49,8 @@ class Library:
     name: str
     version: str
     #: NumPy's names, and ``erf``, ``erfc``, ``rsqrt``, ``sigmoid``, ``softplus``, ``logsumexp``,
-    #: ``index_add``, ``conv2d``, ``expm``, ``solve_triangular`` (lower); for numba the module itself.
+    #: ``index_add``, ``conv2d``, ``expm``, ``solve_triangular`` (lower), ``lu_factor``; for numba the
+    #: module itself, for C a `CLibrary`.
     np: Any
     #: Compile a function; the identity where the library does not.
     jit: Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -100,6 +104,7 @@ def _tracejit() -> Library:
         softplus=tj.nn.softplus,
         conv2d=lambda x, w, stride=1: tj.nn.conv2d(x, w, stride=stride, padding=w.shape[2] // 2),
         expm=tj.scipy.linalg.expm,
+        lu_factor=tj.scipy.linalg.lu_factor,
         solve_triangular=lambda a, b: tj.scipy.linalg.solve_triangular(a, b, lower=True),
     )
     return Library(
@@ -158,8 +163,9 @@ def _numpy() -> Library:
     try:
         scipy = importlib.import_module("scipy.linalg")
         expm, solve_triangular = scipy.expm, functools.partial(scipy.solve_triangular, lower=True)
+        lu_factor = scipy.lu_factor
     except ModuleNotFoundError:
-        expm, solve_triangular = _power_series, np.linalg.solve
+        expm, solve_triangular, lu_factor = _power_series, np.linalg.solve, None
 
     names = _names(
         np,
@@ -173,6 +179,7 @@ def _numpy() -> Library:
         conv2d=conv2d,
         expm=expm,
         solve_triangular=solve_triangular,
+        lu_factor=lu_factor,
     )
     return Library(
         "numpy",
@@ -209,6 +216,7 @@ def _jax() -> Library:
         conv2d=conv2d,
         expm=jax.scipy.linalg.expm,
         solve_triangular=functools.partial(jax.scipy.linalg.solve_triangular, lower=True),
+        lu_factor=jax.scipy.linalg.lu_factor,
     )
     return Library(
         "jax",
@@ -322,6 +330,11 @@ def _numba() -> Library:
     return Library("numba", numba.__version__, numba, lambda f: f, np.asarray, control=SimpleNamespace())
 
 
+def _handwritten() -> Library:
+    library = CLibrary()
+    return Library(HANDWRITTEN, library.version, library, lambda f: f, pointer)
+
+
 _LOADERS: Final = {
     OURS: _tracejit,
     FLUSHING: _flushing,
@@ -330,6 +343,7 @@ _LOADERS: Final = {
     "torch": _torch,
     COMPILED_TORCH: _torch_compile,
     "numba": _numba,
+    HANDWRITTEN: _handwritten,
 }
 
 
@@ -338,6 +352,8 @@ def load(name: str) -> Library | None:
     """The library, None where it is not installed. Loaded when first asked for: some take seconds."""
     try:
         return _LOADERS[name]()
+    except MissingCompilerError:
+        return None
     except ModuleNotFoundError as error:
         if error.name not in ("jax", "torch", "numba"):
             raise

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from .explore.families import workload_named
-from .libraries import Library, leaves, load
+from .libraries import HANDWRITTEN, Library, leaves, load
 from .timing import CLOCKS, calls_for, mean
 from .workload import Workload
 from .workloads import GROUPS
@@ -67,6 +67,8 @@ def _warm_up(lib: Library) -> None:
     """Compile something unrelated, so that what is loaded once does not count as compile time."""
     if lib.name == "numba":
         lib.np.njit(lambda x: x + 1.0)(1.0)
+        return
+    if lib.name == HANDWRITTEN:
         return
     f: Callable[[Any], Any] = lambda x: x * 2 - 2  # noqa: E731
     jitted = lib.jit(f)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from .libraries import COMPILED_TORCH, Library
+from .libraries import COMPILED_TORCH, HANDWRITTEN, Library
 
 Function = Callable[..., Any]
 
@@ -33,6 +33,8 @@ class Workload:
     gradient: tuple[int, ...] | None = None
     #: ``numba(nb, *sizes)`` returns the compiled loops that one would write for Numba.
     numba: Callable[..., Function] | None = None
+    #: ``c(library, *sizes)`` returns a function of pointers to the arguments that calls C written by hand.
+    c: Callable[..., Function] | None = None
     #: Libraries that are not asked.
     skip: tuple[str, ...] = ()
     #: Largest difference from ours, relative to the largest value of each result.
@@ -59,6 +61,8 @@ class Workload:
             return False
         if library == "numba":
             return self.numba is not None
+        if library == HANDWRITTEN:
+            return self.c is not None
         if self.given == "variable" or not self.compiled:
             return library in ("tracejit", "torch") or (library == "numpy" and self.given == "array")
         return not (self.gradient is not None and library == "numpy")
@@ -69,6 +73,9 @@ class Workload:
             assert self.numba is not None
             compiled: Function = self.numba(lib.np, *self.sizes)
             return compiled
+        if lib.name == HANDWRITTEN:
+            assert self.c is not None
+            return self.c(lib.np, *self.sizes)
         f = self.program(lib, *self.sizes)
         if self.gradient is not None:
             assert lib.value_and_grad is not None, f"{lib.name} has no gradients"

@@ -14,6 +14,7 @@ from . import (
     elementwise,
     everyday_loops,
     fourier,
+    handwritten,
     learning,
     linalg,
     loops,
@@ -48,6 +49,7 @@ GROUPS: Final = {
     "linalg": linalg.WORKLOADS,
     "complex": complex_numbers.WORKLOADS,
     "fourier": fourier.WORKLOADS,
+    "c": handwritten.WORKLOADS,
     "numba": (*plain_loops.WORKLOADS, *everyday_loops.WORKLOADS),
 }
 

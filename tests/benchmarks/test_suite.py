@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import chart, limits, render, report
+from benchmarks import chart, render, report
 from benchmarks.contest import Outcome, difference
+from benchmarks.limits import hardware
 from benchmarks.timing import Spread, interleave
 from benchmarks.workloads import WORKLOADS
 
@@ -186,19 +187,19 @@ def test_slow_contenders_take_two_turns() -> None:
 
 
 def test_limits_are_the_larger_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "copy_bandwidth", lambda nbytes: 1e9)
-    monkeypatch.setattr(limits, "peak", lambda unit: 1e12)
-    assert limits.seconds(BY_NAME["softmax"]) == pytest.approx(2 * 4 * 4096 * 1024 / 1e9)
-    assert limits.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(3 * 4 * 2048**2 / 1e9)
-    monkeypatch.setattr(limits, "copy_bandwidth", lambda nbytes: 1e15)
-    assert limits.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(2 * 2048**3 / 1e12)
-    assert limits.seconds(BY_NAME["lorenz"]) is None
+    monkeypatch.setattr(hardware, "copy_bandwidth", lambda nbytes: 1e9)
+    monkeypatch.setattr(hardware, "peak", lambda unit: 1e12)
+    assert hardware.seconds(BY_NAME["softmax"]) == pytest.approx(2 * 4 * 4096 * 1024 / 1e9)
+    assert hardware.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(3 * 4 * 2048**2 / 1e9)
+    monkeypatch.setattr(hardware, "copy_bandwidth", lambda nbytes: 1e15)
+    assert hardware.seconds(BY_NAME["matmul-2048-f32"]) == pytest.approx(2 * 2048**3 / 1e12)
+    assert hardware.seconds(BY_NAME["lorenz"]) is None
 
 
 def test_what_is_measured_of_the_machine_is_plausible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_TRIPS", 20_000)
-    assert 1e8 < limits.copy_bandwidth(1 << 20) < 1e13
-    assert 1e8 < limits.peak("f64") < 1.2 * limits.peak("f32") < 1e14
+    monkeypatch.setattr(hardware, "_TRIPS", 20_000)
+    assert 1e8 < hardware.copy_bandwidth(1 << 20) < 1e13
+    assert 1e8 < hardware.peak("f64") < 1.2 * hardware.peak("f32") < 1e14
 
 
 def test_results_are_read_back_and_put_together() -> None:

@@ -17,7 +17,7 @@ def convolution(draw: Draw) -> Case:
     if form in ("convolve", "correlate"):
         long = draw.shape(1, 4000)
         draw.operand(long, dtype)
-        draw.operand((draw.size(33),), dtype)
+        draw.operand((draw.size(80),), dtype)
         mode = draw.choose(("full", "same", "valid"))
         return draw.case(
             "convolutions", f"{form} {mode}", lambda xp, x, y: getattr(xp, form)(x, y, mode=mode)

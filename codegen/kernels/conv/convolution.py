@@ -1,10 +1,10 @@
 """Convolutions: tiles of the result in registers, along the sum over channels and kernel elements.
 
-The lanes of a tile are outputs, its rows are pixels. Kernels are packed first, so that the outputs of a tile
-lie side by side. A task copies the part of the images that it reads to a slab on its stack, with the zeros
-around; elements of the slab are then read one by one wherever they are, from a table of offsets, so that
-strides and dilations cost nothing and no element is stored twice. At the end of its sum a tile is transposed
-in registers and written as the images lie.
+The lanes of a tile are outputs, its rows are pixels; where there is one output, lanes are neighbours in a row
+of pixels. Kernels are packed first, so that the outputs of a tile lie side by side. A task copies the part of
+the images that it reads to a slab on its stack, with the zeros around; elements of the slab are then read one
+by one wherever they are, from a table of offsets, so that strides and dilations cost nothing and no element
+is stored twice. At the end of its sum a tile is transposed in registers and written as the images lie.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ...lowering.parallel_for import context_of, run_tasks, task_function
 from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
 from .packing import KernelPacking
-from .parts import BUFFERS, Index
+from .parts import BUFFERS, Index, register
 from .result import ResultPart, turns_in_memory
 from .tiling import windows_of
 
@@ -48,7 +48,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
         f"convolution {name}: {images.size} x {cut.groups} groups of {cut.channels} channels to "
         f"{cut.outputs} x {rows.size} x {columns.size} by {cut.kernel[0]} x {cut.kernel[1]} {dtype}, "
         f"tiles of {images.tile} x {rows.tile} x {columns.tile} pixels and {cut.vectors} vectors of "
-        f"{cut.lanes} lanes, blocks of {images.unit} x {rows.unit} x {columns.unit}"
+        f"{cut.accumulator_lanes} lanes, blocks of {images.unit} x {rows.unit} x {columns.unit}"
     )
     pooled = cut.work >= parallel_work()
     parts = [
@@ -62,7 +62,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     product = dtype if parts[0].by_library else ""
     shortened = turns_in_memory(context.parameters, cut.lanes)
     return Kernel(
-        name, code, head, 1, cut.work / cut.lanes, product=product,
+        name, code, head, 1, cut.work / cut.accumulator_lanes, product=product,
         grain=machine().product_task_cycles,
         pooled=pooled, shortened=shortened, worth_compiling=shortened,
         slowdown=MEMORY_SLOWDOWN if shortened else PRODUCT_SLOWDOWN,
@@ -107,7 +107,9 @@ class _Tiles(ResultPart):
         return max(1, self.tasks // machine().chunks)  # the kernels are read once for each
 
     def code(self) -> Code:
-        """The table of offsets and the function."""
+        """The table of offsets, where it is read, and the function."""
+        if self.cut.taps_share_loads:
+            return super().code()
         return [Table(f"@{self.symbol}_table", "i32", self.cut.offsets()), *super().code()]
 
     def write(self) -> None:
@@ -244,34 +246,89 @@ class _Tiles(ResultPart):
         return low, self.least(self.most(high, self.sum((low, 1), (1, 1))), count)
 
     def _sums(self, x: str, panel: str, top: Index, vectors: int) -> list[Reg]:
-        w, cut, dtype = self.w, self.cut, self.dtype
-        lanes, (_, columns) = cut.lanes, cut.slab
+        """The sums of the tile whose images begin at `x`."""
+        w, cut = self.w, self.cut
+        columns = cut.slab[1]
         places = [
             b * cut.part[0] * cut.plane + r * cut.stride[0] * columns + q * cut.stride[1]
             for b, r, q in cut.pixels
         ]
-        terms = self.product(self.counts[0], self.counts[2])
+        terms, width = self.product(self.counts[0], self.counts[2]), vectors * cut.lanes
 
         def row(i: Reg, sums: list[Reg]) -> Sequence[Reg]:
             here = self.moved(x, (i, cut.dilation[0] * columns))
-            weights = self.moved(panel, (self.product(i, terms), vectors * lanes))
-            return w.loop(0, terms, 1, functools.partial(step, here, weights), sums, nonempty=True)
+            weights = self.moved(panel, (self.product(i, terms), width))
+            if cut.taps_share_loads:
+                return self._terms_of_windows(here, weights, places, sums)
+            return w.loop(
+                0, terms, 1, functools.partial(self._term, here, weights, places), sums, nonempty=True
+            )
 
-        def step(here: str, weights: str, term: Reg, sums: list[Reg]) -> Sequence[Reg]:
-            offset = w.load(w.offset(f"@{self.symbol}_table", "i32", term), "i32")
-            here = w.offset(here, dtype, w.cast(offset, "i64"))
-            weights = w.offset(weights, dtype, w.mul(term, vectors * lanes))
-            ys = [w.load(w.offset(weights, dtype, v * lanes), dtype, lanes) for v in range(vectors)]
-            out = []
-            for number, pixel in enumerate(places):
-                value = w.splat(w.load(w.offset(here, dtype, pixel), dtype), lanes)
-                for v in range(vectors):
-                    out.append(accumulate(w, sums[number * vectors + v], value, ys[v]))
-            return out
-
-        zero = constant(False if dtype == "bool" else 0, dtype, lanes)
+        zero = constant(False if self.dtype == "bool" else 0, self.dtype, cut.accumulator_lanes)
         low, high = self._kernel_rows(top)
         return w.loop(low, high, 1, row, [zero] * (len(places) * vectors), nonempty=True)
+
+    def _term(self, here: str, weights: str, places: list[int], term: Reg, sums: list[Reg]) -> Sequence[Reg]:
+        """One term added to all sums of the tile."""
+        w, dtype, lanes = self.w, self.dtype, self.cut.lanes
+        vectors = len(sums) // len(places)
+        offset = w.load(w.offset(f"@{self.symbol}_table", "i32", term), "i32")
+        here = w.offset(here, dtype, w.cast(offset, "i64"))
+        weights = w.offset(weights, dtype, w.mul(term, vectors * lanes))
+        if self.cut.along > 1:
+            return self._added(here, [self._weight(weights, 0)], places, sums)
+        ys = [w.load(w.offset(weights, dtype, v * lanes), dtype, lanes) for v in range(vectors)]
+        out = []
+        for number, pixel in enumerate(places):
+            value = w.splat(w.load(w.offset(here, dtype, pixel), dtype), lanes)
+            for v in range(vectors):
+                out.append(accumulate(w, sums[number * vectors + v], value, ys[v]))
+        return out
+
+    # -- lanes along columns ----------------------------------------------------------------------
+
+    def _weight(self, weights: str, term: int) -> Reg:
+        """An element of the kernel in all lanes."""
+        w, dtype = self.w, self.dtype
+        return w.splat(w.load(w.offset(weights, dtype, term), dtype), self.cut.along)
+
+    def _added(self, here: str, weights: list[Reg], places: list[int], sums: list[Reg]) -> list[Reg]:
+        """The sums with terms added that are a vector apart: neighbours read the same vectors for them."""
+        w, cut = self.w, self.cut
+        loaded: dict[int, Reg] = {}
+        out = []
+        for total, place in zip(sums, places, strict=True):
+            for number, weight in enumerate(weights):
+                at = place + number * cut.along
+                if at not in loaded:
+                    loaded[at] = w.load(w.offset(here, self.dtype, at), self.dtype, cut.along)
+                total = accumulate(w, total, loaded[at], weight)
+            out.append(total)
+        return out
+
+    def _terms_of_windows(self, here: str, weights: str, places: list[int], sums: list[Reg]) -> list[Reg]:
+        """The terms of a kernel row, by pairs that are a vector apart."""
+        w, cut = self.w, self.cut
+        channels, _, columns = self.counts
+        along = cut.along
+
+        def channel(number: Reg, sums: list[Reg]) -> Sequence[Reg]:
+            line = self.moved(here, (number, cut.plane))
+            taps = self.moved(weights, (self.product(number, columns), 1))
+
+            def terms(count: int, at: Reg, sums: list[Reg]) -> Sequence[Reg]:
+                tap = w.offset(taps, self.dtype, at)
+                factors = [self._weight(tap, term * along) for term in range(count)]
+                return self._added(w.offset(line, self.dtype, at), factors, places, sums)
+
+            def block(at: Reg, sums: list[Reg]) -> Sequence[Reg]:
+                return w.loop(at, w.add(at, along), 1, functools.partial(terms, 2), sums, nonempty=True)
+
+            whole = w.and_(register(columns), -2 * along)
+            sums = w.loop(0, whole, 2 * along, block, sums)
+            return w.loop(whole, columns, 1, functools.partial(terms, 1), sums)
+
+        return w.loop(0, channels, 1, channel, sums, nonempty=True)
 
 
 CONVOLUTION: Final = Lowering(

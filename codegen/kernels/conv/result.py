@@ -53,6 +53,11 @@ class ResultPart(SlabPart):
         def store(total: Reg, at: str, mask: Reg | None) -> None:
             w.store(combine(total, at, mask), at, mask)
 
+        if cut.along > 1:
+            for number, (b, r, q) in enumerate(pixels):
+                fresh = self._fresh([(b, r, q + lane) for lane in range(cut.along)], done)
+                store(sums[number], w.offset(place, self.dtype, far[number]), fresh)
+            return
         if turns_in_memory(self.parameters, lanes):
             self._stores_in_memory(sums, place, far, done, vectors, outputs, store)
             return
@@ -134,10 +139,11 @@ class ResultPart(SlabPart):
             skip = done[axis]
             if not axis_cut.overlaps or isinstance(skip, int):
                 continue
-            places = [pixel[axis] for pixel in group] + [0] * (cut.lanes - len(group))
+            lanes = cut.accumulator_lanes
+            places = [pixel[axis] for pixel in group] + [0] * (lanes - len(group))
             text = ", ".join(f"i64 {place}" for place in places)
-            index = Reg(f"<{text}>", "i64", cut.lanes) if cut.lanes > 1 else constant(places[0], "i64")
-            later = w.ge(index, w.splat(skip, cut.lanes))
+            index = Reg(f"<{text}>", "i64", lanes) if lanes > 1 else constant(places[0], "i64")
+            later = w.ge(index, w.splat(skip, lanes))
             fresh = later if fresh is None else w.and_(fresh, later)
         return fresh
 

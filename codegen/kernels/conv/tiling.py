@@ -71,8 +71,15 @@ class Windows:
     cuts: tuple[Cut, Cut, Cut]
     #: Vectors of outputs in a tile.
     vectors: int
+    #: Columns of the result in a vector, where there is one output: the lanes of others are outputs.
+    along: int
     #: Channels, and rows and columns of the kernels, in a part of the sum.
     part: tuple[int, int, int]
+
+    @property
+    def taps_share_loads(self) -> bool:
+        """Whether elements of a kernel row that are a vector apart are taken together."""
+        return self.along > 1 and self.dilation[1] == 1 and self.part[2] >= 2 * self.along
 
     @property
     def width(self) -> int:
@@ -154,9 +161,14 @@ class Windows:
 
     @property
     def pixels(self) -> list[tuple[int, int, int]]:
-        """The elements of a tile: image, row and column of each."""
-        images, rows, columns = (range(cut.tile) for cut in self.cuts)
-        return list(itertools.product(images, rows, columns))
+        """The image, row and column of each element of a tile, or of the first one of each vector."""
+        images, rows, columns = (cut.tile for cut in self.cuts)
+        return list(itertools.product(range(images), range(rows), range(0, columns, self.along)))
+
+    @property
+    def accumulator_lanes(self) -> int:
+        """Lanes of a sum of the tile."""
+        return max(self.lanes, self.along)
 
     def offsets(self) -> list[int]:
         """Offsets in the slab of the terms of one kernel row, in the order of the packed kernels."""
@@ -176,23 +188,36 @@ def windows_of(instruction: Instruction, dtype: str, target: Target) -> Windows:
     while lanes > 1 and lanes // 2 >= outputs:
         lanes //= 2
     sizes = (result.shape[0], *result.shape[-2:])
-    vectors, tile = _tile(sizes, outputs, min(TERMS, channels * math.prod(kernel)), lanes, dtype, target)
+    along = _columns_in_vector(sizes[2], outputs, attrs["stride"][1], dtype, target)
+    terms = min(TERMS, channels * math.prod(kernel))
+    vectors, tile = _tile(sizes, outputs, terms, lanes, along, dtype, target)
     windows = Windows(
         dtype, lanes, groups, outputs, channels, (x.shape[-2], x.shape[-1]), kernel, attrs["stride"],
         attrs["dilation"], attrs["padding"][::2],
         tuple(Cut(size, number, number) for size, number in zip(sizes, tile, strict=True)),  # type: ignore[arg-type]
-        vectors, _part(channels, *kernel),
+        vectors, along, _part(channels, *kernel),
     )  # fmt: skip
     while windows.slab_elements * _bytes(dtype) > slab_bytes() and max(windows.part) > 1:
         windows = _with(windows, part=_halved(windows.part))
     return _grown(windows)
 
 
+def _columns_in_vector(columns: int, outputs: int, stride: int, dtype: str, target: Target) -> int:
+    """The columns of the result that are the lanes of a vector: 1 where these are outputs."""
+    lanes = min(target.lanes(dtype), 16)
+    return lanes if outputs == 1 and stride == 1 and columns >= lanes and dtype != "bool" else 1
+
+
 def _tile(
-    sizes: tuple[int, ...], outputs: int, terms: int, lanes: int, dtype: str, target: Target
+    sizes: tuple[int, ...], outputs: int, terms: int, lanes: int, along: int, dtype: str, target: Target
 ) -> tuple[int, tuple[int, int, int]]:
     """The vectors and pixels of the tile that takes the fewest cycles: one per multiply-add of a vector, half
     a one per load, and the writing."""
+    if along > 1:  # each vector of columns counts like a pixel
+        vectors, (images, rows, columns) = _tile(
+            (*sizes[:2], sizes[2] // along), outputs, terms, lanes, 1, dtype, target
+        )
+        return vectors, (images, rows, columns * along)
     largest = tile_for(target, dtype)
     budget, wide = largest.rows * largest.vectors, -(-outputs // lanes)
     in_flight = machine().multiply_adds_in_flight  # a smaller tile waits for its own sums

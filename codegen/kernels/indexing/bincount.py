@@ -1,11 +1,13 @@
 """Counts of small integers, or sums of weights: each element adds to the place that it names.
 
 Many elements are cut into chunks, each of which adds into memory of its own; what those hold is then added up
-in order. How many there are follows from the shapes alone.
+in order. How many there are follows from the shapes alone. A task takes an element of each of its chunks in
+turn: an addition to one place waits for the last one to it, and what is between them does not.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -27,16 +29,21 @@ from .index_blocks import STATUS_BYTES, note
 _CYCLES: Final = 4.0
 #: Elements that a chunk has at least for each place: adding it up is little work then.
 _DENSE: Final = 8
+#: Chunks of a task, where their sums stay in the first cache: a million elements at 256 places take 0.46 ms
+#: by four, and 0.6 by one (Intel, AVX-512).
+_TOGETHER: Final = 4
 
 
 @record
 class BincountPlan:
-    """`count` elements in `chunks` chunks are added up at `length` places, whose sums are `nbytes`."""
+    """`count` elements in `chunks` chunks, of which a task has `together`, are added up at `length` places,
+    whose sums are `nbytes`."""
 
     count: int
     length: int
     nbytes: int
     chunks: int
+    together: int
 
     @property
     def cycles(self) -> float:
@@ -56,10 +63,16 @@ class BincountPlan:
 def bincount_plan(instruction: Instruction) -> BincountPlan:
     """Plan the kernel of `instruction`: on one thread, or in chunks."""
     count, sums = instruction.operands[0].type.size, instruction.result.type
-    chunks = min(machine().chunks, count // (_DENSE * max(sums.size, 1)))
+    together = _TOGETHER if _TOGETHER * sums.nbytes <= machine().l1_bytes else 1
+    chunks = min(machine().chunks * together, count // (_DENSE * max(sums.size, 1)))
+    if chunks < together:
+        together = 1
+    chunks -= chunks % together
     stays = sums.nbytes <= machine().l2_bytes // 4  # more does not stay in a second-level cache
     pays = _CYCLES * count > machine().parallel_cycles and stays
-    return BincountPlan(count, sums.size, sums.nbytes, chunks if pays and chunks > 1 else 1)
+    if not (pays and chunks > 1):
+        chunks = together = 1
+    return BincountPlan(count, sums.size, sums.nbytes, chunks, together)
 
 
 def bincount_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -94,14 +107,16 @@ class _Writer:
     def write(self) -> Code:
         """The code of ``i32 @name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its task."""
         if self.plan.chunks == 1:
-            status = self._add_to(self.result, constant(0, "i64"), constant(self.plan.count, "i64"))
-            return [self._function(status)]
+            self.w.clear(self.result, self.plan.nbytes)
+            zero, count = constant(0, "i64"), constant(self.plan.count, "i64")
+            seen = self._add_all(self.result, zero, count, self._nothing_seen)
+            return [self._function(self._status(seen))]
         task = f"{self.name}_chunk"
         parts = self._task(task)
         self.w = w = FunctionWriter(self.declarations)
         w.store(constant(0, "i32"), self.work)
         context_of(w, self.buffers)
-        run_tasks(w, task, self.plan.chunks)
+        run_tasks(w, task, self.plan.chunks // self.plan.together)
         self._add_up()
         return [*parts, self._function(w.load(self.work, "i32"))]
 
@@ -109,32 +124,45 @@ class _Writer:
         self.w.ret(status)
         return self.w.function(signature(self.name, self.buffers, result="i32"), "nounwind")
 
-    def _add_to(self, sums: str, first: Reg, stop: Reg) -> Reg:
-        """Add elements `first` to `stop` to places from `sums` on; 1 where one is negative, with 2 where one
-        is past the end and that is an error."""
-        w, plan = self.w, self.plan
-        w.clear(sums, plan.nbytes)
+    def _add(self, sums: str, at: Reg) -> Reg:
+        """Add element `at` to its place from `sums` on, if there is one; return the element."""
+        w = self.w
+        value = w.load(w.offset("%b0", "i64", at), "i64")
 
-        def element(at: Reg, extremes: list[Reg]) -> Sequence[Reg]:
-            value = w.load(w.offset("%b0", "i64", at), "i64")
+        def add() -> None:
+            weight: Reg | int = 1
+            if self.weighted:
+                weight = w.load(w.offset("%b1", self.dtype, at), self.dtype)
+            place = w.offset(sums, self.dtype, value)
+            w.store(w.add(w.load(place, self.dtype), weight), place)
 
-            def add() -> None:
-                weight: Reg | int = 1
-                if self.weighted:
-                    weight = w.load(w.offset("%b1", self.dtype, at), self.dtype)
-                place = w.offset(sums, self.dtype, value)
-                w.store(w.add(w.load(place, self.dtype), weight), place)
+        w.when(w.lt(w.bitcast(value, "u64"), self.plan.length), add)
+        return value
 
-            w.when(w.lt(w.bitcast(value, "u64"), plan.length), add)
-            lowest, *highest = extremes
-            return [w.min(lowest, value), *(w.max(old, value) for old in highest)]
+    def _add_all(self, sums: str, first: Reg, stop: Reg, seen: list[Reg]) -> list[Reg]:
+        """Add elements `first` to `stop`; `seen` with them."""
+        return self.w.loop(first, stop, 1, lambda at, seen: self._see(seen, [self._add(sums, at)]), seen)
 
-        zeros = [constant(0, "i64")] * (1 + self.strict)
-        lowest, *highest = w.loop(first, stop, 1, element, zeros)
-        status = w.select(w.lt(lowest, 0), constant(1, "i32"), 0)
-        for value in highest:
-            status = w.or_(status, w.select(w.ge(value, plan.length), constant(2, "i32"), 0))
-        return status
+    @property
+    def _nothing_seen(self) -> list[Reg]:
+        """The state before any element: the bits of all, and the largest one where that can be an error."""
+        return [constant(0, "i64")] * (1 + self.strict)
+
+    def _see(self, seen: list[Reg], values: list[Reg]) -> list[Reg]:
+        """The bits of all elements with those of `values`, and the largest one."""
+        w = self.w
+        return [
+            combine(old, functools.reduce(combine, values))
+            for combine, old in zip((w.or_, w.max), seen, strict=False)
+        ]
+
+    def _status(self, seen: list[Reg]) -> Reg:
+        """1 where an element is negative, or else 2 where one is past the end and that is an error."""
+        w, past = self.w, constant(0, "i32")
+        bits, *largest = seen
+        for value in largest:
+            past = w.select(w.ge(value, self.plan.length), constant(2, "i32"), 0)
+        return w.select(w.lt(bits, 0), constant(1, "i32"), past)
 
     # -- chunks -----------------------------------------------------------------------------------
 
@@ -145,17 +173,32 @@ class _Writer:
         return w.offset(before, "u8", w.mul(number, self.plan.distance))
 
     def _task(self, name: str) -> Code:
-        """Adds some chunks: the first one to the result, others to the workspace."""
+        """Adds some groups of chunks: the first chunk of all to the result, others to the workspace."""
         self.w = w = FunctionWriter(self.declarations)
-        size = -(-self.plan.count // self.plan.chunks)
+        size, together = -(-self.plan.count // self.plan.chunks), self.plan.together
 
-        def chunk(number: Reg, _: list[Reg]) -> Sequence[Reg]:
-            own = self._sums_of(number)
-            sums = w.choose(w.eq(number, 0), self.result, own)
-            note(w, self._add_to(sums, *part_of(w, number, size, self.plan.count)), self.work)
+        def group(number: Reg, _: list[Reg]) -> Sequence[Reg]:
+            chunks = [w.add(w.mul(number, together), chunk) for chunk in range(together)]
+            sums = [self._sums_of(chunk) for chunk in chunks]
+            sums[0] = w.choose(w.eq(number, 0), self.result, sums[0])
+            for place in sums:
+                w.clear(place, self.plan.nbytes)
+            bounds = [part_of(w, chunk, size, self.plan.count) for chunk in chunks]
+            shortest = w.max(w.sub(bounds[-1][1], bounds[-1][0]), 0)
+
+            def turn(at: Reg, seen: list[Reg]) -> Sequence[Reg]:
+                values = [
+                    self._add(place, w.add(first, at)) for place, (first, _) in zip(sums, bounds, strict=True)
+                ]
+                return self._see(seen, values)
+
+            seen = w.loop(0, shortest, 1, turn, self._nothing_seen)
+            for place, (first, stop) in zip(sums, bounds, strict=True):
+                seen = self._add_all(place, w.add(first, shortest), stop, seen)
+            note(w, self._status(seen), self.work)
             return ()
 
-        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk)
+        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, group)
         w.ret()
         return [w.function(signature(name, self.buffers), "nounwind"), task_function(name, self.buffers)]
 

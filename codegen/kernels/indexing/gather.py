@@ -1,7 +1,7 @@
 """Gathers: the slice at each tuple of indices.
 
-Many indices are taken in blocks (`index_blocks`), whose slices are copied once the
-indices are found to be in range. So the check runs on all threads, and indices are read from memory once.
+Many indices are taken in blocks (`index_blocks`), whose slices are copied once the indices are found to be in
+range. So the check runs on all threads, and indices are read from memory once.
 
 Measured on Zen 4 and left out: prefetching what a block leads to before it is copied. A million of a million
 f32 take 1.6 ms then instead of 1.3: how many cache lines come is the limit, and not the wait for each.
@@ -23,7 +23,7 @@ from ...lowering.kernel import Kernel, signature
 from ...lowering.lowering import Advice, Lowering, LoweringContext
 from ...lowering.parallel_for import context_of, run_tasks, task_function, tasks_at_a_time
 from .copies import copy_stretch
-from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .index_blocks import BLOCK, STATUS_BYTES, IndexBlocks, note, status_of
 from .slices import Slices, check_indices, index_messages, over_indices, slices_of
 
 
@@ -37,7 +37,7 @@ def gather_kernel(name: str, instruction: Instruction, context: LoweringContext)
         description += f" along axes {list(slices.axes)}"
     errors = index_messages(instruction, slices)
     cycles, pooled = _work(instruction)
-    if count >= BLOCK_OF_LONG:
+    if count >= BLOCK:
         code = _BlockWriter(name, instruction, target, declarations).write()
         return Kernel(name, code, description, cycles=cycles, errors=errors, pooled=pooled)
     w, dtype, result = FunctionWriter(declarations), SHORT_NAME[x.dtype], f"%b{len(indices) + 1}"
@@ -72,7 +72,7 @@ def _work(instruction: Instruction) -> tuple[float, bool]:
     slices, count = slices_of(x.shape, len(indices), instruction.attrs["axes"]), indices[0].type.size
     each = slices.elements * (x.dtype.itemsize / 8 if slices.stretch > 1 or slices.leading else 1)
     cycles = count * (12 + each)
-    return cycles, count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles
+    return cycles, count >= BLOCK and cycles > machine().parallel_cycles
 
 
 class _BlockWriter:
@@ -88,8 +88,7 @@ class _BlockWriter:
         self.axes = len(indices)
         self.count = indices[0].type.size
         self.slices = slices_of(x.shape, self.axes, instruction.attrs["axes"])
-        nbytes = self.slices.elements * x.dtype.itemsize
-        self.blocks = IndexBlocks(self.slices, 1, self.count, nbytes, target)
+        self.blocks = IndexBlocks(self.slices, 1, self.count, target)
         self.cycles, self.pooled = _work(instruction)
         #: Operands, the result, and the workspace where tasks share one.
         self.buffers = self.axes + 2 + self.pooled

@@ -32,7 +32,7 @@ from ...lowering.lowering import Advice, Lowering, LoweringContext
 from ...lowering.parallel_for import context_of, run_tasks, task_function
 from ...maths import MathsWriter
 from .copies import copy_operand, copy_stretch
-from .index_blocks import BLOCK_OF_LONG, STATUS_BYTES, IndexBlocks, note, status_of
+from .index_blocks import BLOCK, STATUS_BYTES, IndexBlocks, note, status_of
 from .slices import Slices, check_indices, index_messages, over_indices, slices_of
 
 #: Bytes of a slice for each range: looking at an index that leads to another one takes little time then.
@@ -81,7 +81,7 @@ def scatter_plan(instruction: Instruction) -> ScatterPlan:
     rows, stretch = math.prod(slices.sizes), slices.elements
     cycles = x.type.nbytes / 8 + count * (6 + stretch * x.dtype.itemsize / 8)
     how, parts, nbytes = How.ALONE, 1, stretch * x.dtype.itemsize
-    if count >= BLOCK_OF_LONG and cycles > machine().parallel_cycles:
+    if count >= BLOCK and cycles > machine().parallel_cycles:
         adds = instruction.attrs["mode"] == "add"
         chunks, ranges = (
             _power_of_two(count // (_DENSE * max(rows, 1))),
@@ -130,7 +130,7 @@ class _Writer:
         x, _, *indices = instruction.operands
         self.name, self.plan, self.target, self.declarations = name, plan, target, declarations
         self.dtype, self.axes, self.slices = SHORT_NAME[x.dtype], len(indices), plan.slices
-        self.blocks = IndexBlocks(plan.slices, 2, plan.count, plan.slices.elements * x.dtype.itemsize, target)
+        self.blocks = IndexBlocks(plan.slices, 2, plan.count, target)
         self.nbytes, self.itemsize = x.type.nbytes, x.dtype.itemsize
         self.fold = SCATTER_FOLDS.get(instruction.attrs["mode"])
         self.lanes = target.lanes(self.dtype)
@@ -214,7 +214,7 @@ class _Writer:
     def _whole(self) -> FunctionCode:
         w, count = self.w, self.plan.count
         copy_operand(w, self.nbytes, "%b0", self.result)
-        if count < BLOCK_OF_LONG:
+        if count < BLOCK:
             check_indices(w, self.slices, 2, count, self.target.lanes("i64"))
             over_indices(
                 w, self.slices, 2, (0, count), lambda w, at, place: self._move(self.result, at, place)
@@ -247,13 +247,13 @@ class _Writer:
         copy_operand(
             w, w.mul(rows, stretch), w.offset("%b0", "u8", start), w.offset(self.result, "u8", start)
         )
-        numbers, places = w.slot("i64", blocks.size), w.slot("i64", blocks.size)
+        numbers, places = w.slot("i64", BLOCK), w.slot("i64", BLOCK)
         zero, every = constant(0, "i64"), constant(blocks.number, "i64")
 
         def block(start: Reg, stop: Reg) -> None:
             def pick(number: Reg, picked: list[Reg]) -> Sequence[Reg]:
                 # what is not ours is overwritten by the next one
-                place = blocks.place(w, number)
+                place = blocks.place(w, start, number)
                 w.store(place, w.offset(places, "i64", picked[0]))
                 w.store(number, w.offset(numbers, "i64", picked[0]))
                 ours = w.lt(w.bitcast(w.sub(place, first), "u64"), w.bitcast(rows, "u64"))

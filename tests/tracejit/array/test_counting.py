@@ -47,14 +47,16 @@ def test_length_counts_what_is_below(rng):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("length", [1, 3, 37, 500])
+@pytest.mark.parametrize("length", [1, 3, 37, 500, 5000])
 def test_chunks(length, weighted, rng):
     """Long lines are counted in chunks, whatever the number of threads."""
     x = rng.integers(0, length + 2, 100_003)
     operands = (x, rng.normal(size=x.size)) if weighted else (x,)
     jitted = tj.jit(lambda *operands: tj.bincount(*operands, length=length))
     (instruction,) = jitted.lower(*operands).fused.body
-    assert bincount_plan(instruction).chunks > 1
+    plan = bincount_plan(instruction)
+    assert plan.chunks > 1
+    assert (plan.together > 1) == (length < 5000)  # where the sums of several chunks stay in the first cache
     results = []
     for threads in (1, 2):
         with tj.threads(threads):

@@ -52,7 +52,8 @@ def plain(**attrs: Any) -> dict[str, Any]:
 
 #: x, w, and what is not plain: whole tiles; odd sizes; sums in parts by channels, rows and columns, with
 #: tiles that overlap, on any machine for one image of prime sizes; one output; a row of many blocks; padding
-#: that leaves nothing of some windows.
+#: that leaves nothing of some windows; one output, whose lanes are columns, with long and short kernel rows,
+#: in parts by channels and columns, with dilation, and in groups.
 CASES = [
     ((3, 16, 28, 28), (32, 16, 3, 3), {"padding": (1, 1, 1, 1)}),
     ((2, 5, 13, 17), (19, 5, 3, 4), {"padding": (1, 0, 2, 3)}),
@@ -67,6 +68,10 @@ CASES = [
     ((2, 64, 14, 14), (48, 64, 1, 1), {"stride": (2, 2)}),
     ((2, 3, 6, 15, 15), (3, 21, 6, 3, 3), {"padding": (1, 1, 1, 1)}),
     ((3, 8, 9, 9), (16, 8, 3, 3), {"padding": (-2, -1, -3, 0)}),
+    ((2, 3, 5, 177), (1, 3, 2, 37), {"padding": (1, 0, 3, 9)}),
+    ((1, 1, 1, 9001), (1, 1, 1, 2100), {"padding": (0, 0, 5, 3)}),
+    ((1, 120, 37, 61), (1, 120, 3, 3), {"padding": (1, 1, 1, 1)}),
+    ((2, 4, 3, 9, 80), (4, 1, 3, 3, 35), {"dilation": (2, 2), "stride": (2, 1)}),
 ]
 
 
@@ -106,6 +111,8 @@ def fuzz(seed: int, count: int) -> None:
             "padding": tuple(map(int, rng.integers(-1, 5, 4))),
             "dilation": tuple(map(int, rng.integers(1, 4, 2))),
         }
+        if rng.random() < 0.3:  # lanes along columns
+            outputs, attrs["stride"] = 1, (attrs["stride"][0], 1)
         around = np.array(attrs["padding"]).reshape(2, 2).sum(1)
         size = np.maximum(1, (kernel - 1) * attrs["dilation"] + 1 - around + rng.integers(0, (20, 40)))
         grouped = (groups,) if groups > 1 else ()
@@ -155,20 +162,22 @@ def test_narrower_vectors(features: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "?"])
-def test_integers_and_bools(dtype: str) -> None:
+@pytest.mark.parametrize("outputs", [1, 5])
+def test_integers_and_bools(dtype: str, outputs: int) -> None:
     rng = np.random.default_rng(2)
-    x, w = (rng.integers(0, 3, shape).astype(dtype) for shape in ((2, 3, 9, 20), (5, 3, 3, 3)))
+    x, w = (rng.integers(0, 3, shape).astype(dtype) for shape in ((2, 3, 9, 20), (outputs, 3, 3, 3)))
     attrs = plain(padding=(1, 1, 1, 1))
     (got,) = executable(x, w, **attrs)([x, w])
     np.testing.assert_array_equal(got, np_convolve(x, w, **attrs))
 
 
-def test_infinities_reach_what_reads_them_alone() -> None:
-    x, w = np.zeros((1, 1, 9, 9), "f4"), np.ones((3, 1, 3, 3), "f4")
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_infinities_reach_what_reads_them_alone(outputs: int) -> None:
+    x, w = np.zeros((1, 1, 9, 19), "f4"), np.ones((outputs, 1, 3, 3), "f4")
     x[0, 0, 0, 0] = np.inf
     (got,) = executable(x, w, **plain(padding=(1, 1, 1, 1)))([x, w])
     assert np.isinf(got[:, :, :2, :2]).all()
-    assert np.isfinite(got).sum() == got.size - 12
+    assert np.isfinite(got).sum() == got.size - 4 * outputs
 
 
 def test_operands_are_read_as_they_lie() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.codegen.kernels.indexing.index_blocks import BLOCK, BLOCK_OF_LONG
+from tracejit.codegen.kernels.indexing.index_blocks import BLOCK
 from tracejit.codegen.kernels.indexing.scatter import How, scatter_plan
 from tracejit.ir.ops.creation import EMPTY
 from tracejit.runtime.executable import Executable
@@ -75,7 +75,7 @@ def test_bad_indices(count: int) -> None:
     check_bad_indices(count)
 
 
-@pytest.mark.parametrize("count", [BLOCK_OF_LONG, BLOCK, BLOCK + 1, 3 * BLOCK - 1, 40_003])
+@pytest.mark.parametrize("count", [BLOCK, BLOCK + 1, 3 * BLOCK - 1, 8 * BLOCK, 40_003])
 def test_gathers_in_blocks(count: int) -> None:
     """Sizes below and above what threads share: elements, rows, and bad indices at the blocks' ends."""
     rng = np.random.default_rng(count)

@@ -16,7 +16,7 @@ from tracejit.codegen.llvm.compiler import compile_module
 from tracejit.codegen.llvm.target import host
 from tracejit.runtime.threads import available_cores
 
-from .workload import Workload
+from ..workload import Workload
 
 #: Chains of multiply-adds that do not wait for each other: more than latency times issue width.
 _CHAINS: Final = 12
