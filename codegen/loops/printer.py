@@ -38,7 +38,6 @@ from .nodes import (
     While,
 )
 
-
 #: A place that is printed as a line: a statement or a kernel, or its ``else`` or ``end``.
 Anchor: TypeAlias = "Node | Kernel | tuple[Node | Kernel, str]"
 

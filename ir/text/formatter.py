@@ -52,7 +52,7 @@ def format_text(text: str) -> str:
 def placed_comments(
     text: str, places: Mapping[_Anchor, int], comments: Sequence[Token]
 ) -> tuple[dict[_Anchor, list[str]], dict[_Anchor, list[str]], dict[str, list[str]]]:
-    """The comments that stand before a line, those at the end of one, and those before and after all; `places`
+    """The comments before a line, those at the end of one, and those before and after all; `places`
     are the offsets in `text` at which what is printed as a line begins."""
     ordered = sorted(((offset, anchor) for anchor, offset in places.items()), key=lambda place: place[0])
     start = _after_version(text)

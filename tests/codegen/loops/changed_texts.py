@@ -80,7 +80,8 @@ def outcome_of(text: str) -> str:
         try:
             verify_kernel(kernel)
         except LoopFormError as error:
-            assert error.node is None or error.node in document.places, error
+            if error.node is not None and error.node not in document.places:
+                raise AssertionError(f"{error} is in no line of the text") from error
             return "invalid"
         printed = print_kernel(kernel)
         (again,) = parse_kernels(printed).kernels
