@@ -119,35 +119,43 @@ class _Writer:
         self.block(self.kernel.body)
         w.for_ops(())
 
-    def _reach(self, nodes: Sequence[Node]) -> list[Access]:
-        """The accesses of `nodes`, without the lanes and the copies in them; those of loops are noted."""
+    def _reach(self, nodes: Sequence[Node], fixed: tuple[str, ...] = ()) -> list[Access]:
+        """The accesses of `nodes`, without the lanes and the copies in them and around them, which are
+        `fixed`; those of loops are noted."""
         accesses: dict[Access, None] = {}
+
+        def add(buffer: str, dtype: str, index: Affine) -> None:
+            for name in fixed:
+                index = index.without(name)
+            accesses[buffer, dtype, _moving(index)] = None
+
         for node in nodes:
             if isinstance(node, (Load, Store)):
-                accesses.update(dict.fromkeys(_numbers(node.guard)))
-                accesses[node.buffer, self.dtypes[node.buffer], _moving(node.index)] = None
+                for access in _numbers(node.guard):
+                    add(*access)
+                add(node.buffer, self.dtypes[node.buffer], node.index)
             elif isinstance(node, Holds):
-                accesses.update(dict.fromkeys(_numbers(node.conditions)))
+                for access in _numbers(node.conditions):
+                    add(*access)
             elif isinstance(node, Let):
-                accesses["", node.dtype, _moving(node.index)] = None
+                add("", node.dtype, node.index)
             elif isinstance(node, For):
-                inner = self._reach(node.body)
                 if node.kind == LANES:
                     self.width = max(self.width, node.width)
-                if node.kind in (LANES, UNROLLED, INTERLEAVED):
-                    inner = [(buffer, dtype, index.without(node.index)) for buffer, dtype, index in inner]
-                self.reached[node] = inner
-                accesses.update(dict.fromkeys(inner))
+                inside = (*fixed, node.index) if node.kind in (LANES, UNROLLED, INTERLEAVED) else fixed
+                self.reached[node] = self._reach(node.body, inside)
+                accesses.update(dict.fromkeys(self.reached[node]))
             elif isinstance(node, If):
                 if isinstance(node.condition, Aligned):
-                    accesses.update(dict.fromkeys(self._access(*place) for place in _places(node.condition)))
-                accesses.update(dict.fromkeys([*self._reach(node.then), *self._reach(node.otherwise)]))
+                    for buffer, index in _places(node.condition):
+                        add(buffer, self.dtypes[buffer], index)
+                accesses.update(
+                    dict.fromkeys([*self._reach(node.then, fixed), *self._reach(node.otherwise, fixed)])
+                )
             elif isinstance(node, Call):
-                accesses.update(dict.fromkeys(self._access(b, index) for b, index, _ in node.places))
+                for buffer, index, _ in node.places:
+                    add(buffer, self.dtypes[buffer], index)
         return list(accesses)
-
-    def _access(self, buffer: str, index: Affine) -> Access:
-        return buffer, self.dtypes[buffer], _moving(index)
 
     # -- places and numbers -----------------------------------------------------------------------
 
