@@ -15,7 +15,7 @@ from ....codegen.loops.parser import KernelDocument
 from ....codegen.loops.passes import PASSES as LOOP_PASSES
 from ....codegen.loops.passes import NotApplicable, Step, parse_schedule, scheduled, usage
 from ....codegen.loops.printer import print_kernel
-from ....codegen.loops.rewriting import statements_in
+from ....codegen.loops.rewriting import loops_in, statements_in
 from ....codegen.loops.verifier import LoopFormError, verify_kernel
 from ....ir.graph import Function
 from ....ir.passes import OPTIMIZE, PIPELINE, Pass, run_passes
@@ -152,14 +152,17 @@ def _scheduled(
     steps: list[dict[str, Any]],
 ) -> Kernel:
     """`kernel` of `document` after the passes of `schedule`, each of which is noted in `steps`. Raises
-    TargetError with the line of the kernel where one does not apply."""
-    place = document.places[kernel]
+    TargetError where one does not apply, with the line of the loop, or of the kernel if there is none."""
+    head = document.places[kernel]
     for name, arguments in schedule:
         before, start = kernel, time.perf_counter()
         step = f"{name}({', '.join(map(str, arguments))})"
         try:
             kernel = scheduled(kernel, [(name, arguments)])
         except NotApplicable as error:
+            index = str(arguments[0]).partition("#")[0] if arguments else ""
+            loops = [loop for loop in loops_in(kernel.body) if loop.index == index]
+            place = document.places.get(loops[0], head) if loops else head
             raise error_at(document.text, options.file, place, f"@{kernel.name}: {error}") from error
         seconds = time.perf_counter() - start
         if options.verify_each:

@@ -50,7 +50,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="run a function or kernel on inputs, interpreted, compiled, or both and compared",
-        description="Run a function on inputs and print its results; or FILE.loops, FILE.loops:KERNEL, a "
+        description="Run a function on inputs and print its results; or FILE.loops, FILE.loops:KERNEL, a\n"
         f"kernel in the loop form.\n\n{TARGET_HELP}",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -245,7 +245,8 @@ def _as_json(
 ) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for position, (label, type_, result) in enumerate(zip(labels, types, results, strict=True)):
-        entry: dict[str, Any] = {"name": label, "type": type_, "values": _plain(result.tolist())}
+        entry: dict[str, Any] = {} if label == f"result{position}" else {"name": label}
+        entry |= {"type": type_, "values": _plain(result.tolist())}
         if differences:
             entry["comparison"] = differences[position]
         entries.append(entry)

@@ -28,7 +28,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "verify",
         help="check that .tir and .loops files are well formed and valid",
-        description="Parse .tir files and check the invariants of the IR (docs/ir.md); parse .loops files "
+        description="Parse .tir files and check the invariants of the IR (docs/ir.md);\nparse .loops files "
         "and check those of the loop form (docs/developing/loops.md).",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
