@@ -18,6 +18,7 @@ from ..lowering.packing import OpWriter
 from ..maths import MathsWriter
 from ..maths.divisors import Divisor, divisor_of, quotient
 from .affine import Affine
+from .clocks import clocked
 from .columns import put_columns, read_columns
 from .guards import guarded_load, within
 from .interleaving import side_by_side
@@ -60,6 +61,7 @@ INLINED_USES: Final = 12
 Access: TypeAlias = "tuple[str, str, Affine]"
 
 
+@clocked("emit")
 def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> Code:
     """The code of a function that runs the tasks from ``%begin`` up to ``%end``, with the buffers at ``%b0``
     and so on, and symbols as i64 by their names."""
@@ -71,6 +73,7 @@ def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> C
     return [w.function(signature, "nounwind"), *writer.ops.functions]
 
 
+@clocked("emit")
 def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str]) -> Code:
     """Write `kernel`, which has no tasks, into the function of `w`, its buffers at `pointers`; the functions
     that it calls."""

@@ -7,11 +7,13 @@ arguments, which prints as ``vectorize(j, 8)``.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
+from ..clocks import are_running, at_step
 from ..nodes import Kernel
 from ..rewriting import NotApplicable as NotApplicable
 from .ask import ask
@@ -56,9 +58,18 @@ _FROM_ZERO: Final = ("first", "parts")
 
 def scheduled(kernel: Kernel, schedule: Iterable[Step]) -> Kernel:
     """`kernel` by the passes of `schedule`, one after the other. Raises NotApplicable."""
+    clocks = are_running()
     for name, arguments in schedule:
-        kernel = PASSES[name](kernel, *arguments)
+        apply = PASSES[name]
+        if clocks:
+            apply = functools.partial(at_step, kernel.name, step_text(name, arguments), apply)
+        kernel = apply(kernel, *arguments)
     return kernel
+
+
+def step_text(name: str, arguments: Iterable[str | int]) -> str:
+    """The text of a step of a schedule, ``vectorize(j, 8)``."""
+    return f"{name}({', '.join(map(str, arguments))})"
 
 
 def parse_schedule(text: str) -> list[Step]:

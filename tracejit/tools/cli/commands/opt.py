@@ -7,13 +7,14 @@ import json
 import sys
 import textwrap
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ....base.errors import VerificationError
 from ....codegen.loops.nodes import Kernel
 from ....codegen.loops.parser import KernelDocument
 from ....codegen.loops.passes import PASSES as LOOP_PASSES
-from ....codegen.loops.passes import NotApplicable, Step, parse_schedule, scheduled, usage
+from ....codegen.loops.passes import NotApplicable, Step, parse_schedule, scheduled, step_text, usage
 from ....codegen.loops.printer import print_kernel
 from ....codegen.loops.rewriting import loops_in, statements_in
 from ....codegen.loops.verifier import LoopFormError, verify_kernel
@@ -114,10 +115,19 @@ def _on_functions(
     names = Names(document.names)
     optimized = [_optimized(function, passes, options, names, steps) for function in document.functions]
     diff = [
-        difference(before, after, f"@{before.name}", f"@{before.name} after passes") if options.diff else ""
-        for before, after in zip(document.functions, optimized, strict=True)
+        difference(*texts, f"@{before.name}", f"@{before.name} after passes")
+        for before, *texts in _printed(document.functions, optimized, names)
     ]
     return "tir", print_functions(optimized, names), "".join(diff)
+
+
+def _printed(
+    before: Sequence[Function], after: Sequence[Function], names: Names
+) -> Iterator[tuple[Function, str, str]]:
+    """Each function before passes, and its text before and after them."""
+    for old, new in zip(before, after, strict=True):
+        texts = [f"{print_function(each, names=names, aligned=False)}\n" for each in (old, new)]
+        yield old, texts[0], texts[1]
 
 
 def _on_kernels(text: str, options: argparse.Namespace, steps: list[dict[str, Any]]) -> tuple[str, str, str]:
@@ -156,7 +166,7 @@ def _scheduled(
     head = document.places[kernel]
     for name, arguments in schedule:
         before, start = kernel, time.perf_counter()
-        step = f"{name}({', '.join(map(str, arguments))})"
+        step = step_text(name, arguments)
         try:
             kernel = scheduled(kernel, [(name, arguments)])
         except NotApplicable as error:
