@@ -48,7 +48,7 @@ def kernel_module(kernel: Kernel, target: Target) -> str:
 
 
 def _without_code(nodes: Sequence[Node], lanes: tuple[str, ...]) -> str:
-    """What in `nodes`, inside of `lanes`, `emit` takes for something else; nothing where it does not."""
+    """The part of `nodes`, inside of `lanes`, that `emit` takes for something else, in words; or nothing."""
     for node in nodes:
         if any("%" in str(index) for index in indices_of(node)):
             return "indices that are values"

@@ -92,8 +92,19 @@ class _Known:
         return _Known(self.ranges, dict(self.values), (*self.facts, *facts))
 
     def at_least(self, expression: Affine) -> bool:
-        """Whether `expression` is never negative."""
-        return self.ranges.at_least(expression) or _follows(expression, self.ranges, self.facts)
+        """Whether `expression` is never negative where the facts hold; nothing is where one never does."""
+        return (
+            self.ranges.at_least(expression)
+            or _follows(expression, self.ranges, self.facts)
+            or any(never_holds(fact, self.ranges) for fact in self.facts)
+        )
+
+
+def never_holds(condition: InRange, ranges: Ranges) -> bool:
+    """Whether `condition` is known not to hold where names have `ranges`."""
+    index, count = condition.index, condition.count
+    below = ranges.at_least(index.scaled(-1), 1)
+    return below or (count is not None and ranges.at_least(index.plus(count, -1)))
 
 
 def _follows(expression: Affine, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:

@@ -44,7 +44,7 @@ from ..nodes import (
     While,
 )
 from ..rewriting import NotApplicable, first_ends, rewritten, with_body
-from ..verifier import entered
+from ..verifier import entered, never_holds
 
 
 def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
@@ -234,6 +234,4 @@ def _verdict(check: InRange, ranges: Ranges) -> bool | None:
     index, count = check.index, check.count
     if ranges.at_least(index) and (count is None or ranges.at_least(count.plus(index, -1), 1)):
         return True
-    if ranges.at_least(index.scaled(-1), 1) or (count is not None and ranges.at_least(index.plus(count, -1))):
-        return False
-    return None
+    return False if never_holds(check, ranges) else None

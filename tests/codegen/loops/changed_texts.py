@@ -1,7 +1,7 @@
 """Texts of kernels with tokens changed at random, taken from `tests/filetests/loops`.
 
-Whatever the text, the parser and the verifier raise errors of their own or take it; and what they take never
-leaves its buffers.
+Whatever the text, the parser and the verifier raise errors of their own or take it, and no kernel that they
+take leaves its buffers.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from ...fuzz.runner import Worker
 from ...loop_cases import check_native, check_same
 from .random_kernels import KernelWriter, random_step
 
-#: Of so many kernels one is of the kind that there is machine code for, and is compiled.
+#: Kernels of which one is of the kind that there is machine code for, and is compiled.
 COMPILED = 12
 #: A kernel that takes longer is one that hangs.
 SECONDS = 120.0

@@ -1,5 +1,5 @@
-"""Texts of several kernels: their places, comments and schedules; and whatever is not such a text is refused
-with an error of our own."""
+"""Texts of several kernels: their places, comments and schedules, and errors of our own for all other
+texts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Random kernels in the loop form through random schedules: valid before and after each pass, the same to the
-bit by the interpreter, with text that reads back; and some of them compiled.
+bit by the interpreter, with text that reads back. Some of them are compiled.
 
 ``TRACEJIT_LOOP_KERNELS=N`` runs N kernels in place of a few; ``TRACEJIT_LOOP_SEED`` chooses which.
 ``python -m tests.codegen.loops.schedule_walk`` walks for longer.

@@ -1,5 +1,4 @@
-"""Files of kernels in the loop form: reading and checking them, with errors that name their line; and arrays
-for their buffers."""
+"""Files of kernels in the loop form, with errors that name their line, and arrays for their buffers."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from .documents import read_text, shown
 from .errors import TargetError, UsageError, error_in_text
 from .inputs import Array, random_array, type_of
 
-#: How the names of such files end.
+#: The end of such files' names.
 SUFFIX: Final = ".loops"
 _FIRST_WORD: Final = re.compile(r"(?:\s|;[^\n]*)*(\w*)")
 

@@ -192,7 +192,7 @@ def _count(kernel: Kernel) -> int:
 
 
 def _noted(kind: str, name: str, pass_: str, seconds: float, before: int, after: int) -> dict[str, Any]:
-    """What is noted about a pass on a function or kernel: its time, and the ops or statements before and
+    """A note about a pass on a function or kernel: its time, and the ops or statements before and
     after it."""
     counted = "ops" if kind == "function" else "statements"
     return {
