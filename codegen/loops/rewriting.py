@@ -219,7 +219,7 @@ def indices_of(node: Node) -> tuple[Affine, ...]:
     elif isinstance(node, If) and isinstance(node.condition, Aligned):
         pairs = [place for pair in node.condition.apart for place in pair]
         own = [index for _, index in (*node.condition.places, *pairs)]
-    elif isinstance(node, If) and not isinstance(node.condition, str):
+    elif isinstance(node, If) and isinstance(node.condition, tuple):
         checks = node.condition
     elif isinstance(node, Fail) and not isinstance(node.unless, str):
         checks = node.unless

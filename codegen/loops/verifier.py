@@ -391,8 +391,8 @@ class _Verifier:
 
 def _is_number_of(value: Any, dtype: str) -> bool:
     """Whether `value` is one of the numbers of `dtype`; integers are floats, too."""
-    kind = BY_NAME[dtype].kind
-    if not isinstance(value, (bool, int, float, np.generic)):
+    kind, value = BY_NAME[dtype].kind, value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (bool, int, float)):
         return False
     if kind == "b":
         return value in (0, 1)

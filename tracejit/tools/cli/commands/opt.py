@@ -115,8 +115,8 @@ def _on_functions(
     names = Names(document.names)
     optimized = [_optimized(function, passes, options, names, steps) for function in document.functions]
     diff = [
-        difference(*texts, f"@{before.name}", f"@{before.name} after passes")
-        for before, *texts in _printed(document.functions, optimized, names)
+        difference(old, new, f"@{before.name}", f"@{before.name} after passes")
+        for before, old, new in _printed(document.functions, optimized, names)
     ]
     return "tir", print_functions(optimized, names), "".join(diff)
 
