@@ -12,7 +12,7 @@ from ..llvm.target import Target
 from ..lowering.kernel import signature
 from ..maths import MathsWriter
 from .emit import emit_kernel
-from .nodes import LANES, TASKS, For, If, Kernel, Load, Node, Store
+from .nodes import LANES, TASKS, Call, For, If, Kernel, Load, Node, Store, While
 from .rewriting import indices_of, loops_in
 
 #: The name of the kernel's own function.
@@ -26,8 +26,11 @@ def kernel_module(kernel: Kernel, target: Target) -> str:
     missing = _without_code(kernel.body, ())
     if missing:
         raise CompileError(f"kernel {kernel.name}: there is no code for {missing} yet")
-    if sum(loop.kind == TASKS for loop in loops_in(kernel.body)) > 1:
-        raise CompileError(f"kernel {kernel.name}: there is code for one loop of tasks alone")
+    ends = {loop.hi for loop in loops_in(kernel.body) if loop.kind == TASKS}
+    if ends and (len(ends) > 1 or _loops_of_tasks(kernel.body) > 1 or _stores_beside_tasks(kernel.body)):
+        raise CompileError(
+            f"kernel {kernel.name}: there is code for one loop of tasks, and nothing beside it"
+        )
     declarations = Declarations(target)
     buffers, symbols = len(kernel.buffers), [name for name, _ in kernel.symbols]
     head = signature(_NAME, buffers)[:-1] + "".join(f", i64 %{name}" for name in symbols) + ")"
@@ -52,6 +55,8 @@ def _without_code(nodes: Sequence[Node], lanes: tuple[str, ...]) -> str:
     for node in nodes:
         if any("%" in str(index) for index in indices_of(node)):
             return "indices that are values"
+        if not isinstance(node, For) and any("*" in name for i in indices_of(node) for name, _ in i.terms):
+            return "rows whose length is a symbol"
         if isinstance(node, (Load, Store)) and lanes:
             count = len(node.values if isinstance(node, Store) else node.names)
             if count > 1 and node.index.coefficient(lanes[0]).number != count:
@@ -64,8 +69,36 @@ def _without_code(nodes: Sequence[Node], lanes: tuple[str, ...]) -> str:
             if missing:
                 return missing
         elif isinstance(node, For):
+            if lanes and node.kind == LANES:
+                return "lanes in lanes"
             inside = (node.index,) if node.kind == LANES else lanes
             missing = _without_code(node.body, inside)
             if missing:
                 return missing
     return ""
+
+
+def _loops_of_tasks(nodes: Sequence[Node]) -> int:
+    """Loops of tasks that are run one after the other in `nodes`, at most."""
+    count = 0
+    for node in nodes:
+        if isinstance(node, For):
+            count += 1 if node.kind == TASKS else _loops_of_tasks(node.body)
+        elif isinstance(node, If):
+            count += max(_loops_of_tasks(node.then), _loops_of_tasks(node.otherwise))
+    return count
+
+
+def _stores_beside_tasks(nodes: Sequence[Node]) -> bool:
+    """Whether something in `nodes` is stored outside of tasks, which each part of them would do."""
+    for node in nodes:
+        inside: Sequence[Node] = ()
+        if isinstance(node, (Store, Call)):
+            return True
+        if isinstance(node, If):
+            inside = (*node.then, *node.otherwise)
+        elif isinstance(node, While) or (isinstance(node, For) and node.kind != TASKS):
+            inside = node.body
+        if _stores_beside_tasks(inside):
+            return True
+    return False

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tracejit.codegen.loops.interpreter import InterpretedFailure
 from tracejit.codegen.loops.nodes import Kernel
 from tracejit.codegen.loops.parser import parse_kernel
 from tracejit.codegen.loops.passes import PASSES, NotApplicable, parse_schedule
@@ -31,8 +32,9 @@ from ...fuzz.runner import Worker
 from ...loop_cases import check_native, check_same
 from .random_kernels import KernelWriter, random_step
 
-#: Kernels of which one is of the kind that there is machine code for, and is compiled.
-COMPILED = 12
+#: Kernels of which one is compiled where there is code for it, and kernels of which one is of the kind that
+#: there is.
+COMPILED, PLAIN = 4, 12
 #: A kernel that takes longer is one that hangs.
 SECONDS = 120.0
 
@@ -67,7 +69,7 @@ class Walk:
 
 def text_of(seed: int, number: int) -> str:
     """The text of a kernel of the walk with `seed`."""
-    return KernelWriter(np.random.default_rng([seed, number]), plain=number % COMPILED == 0).kernel()
+    return KernelWriter(np.random.default_rng([seed, number]), plain=number % PLAIN == 0).kernel()
 
 
 def take(walk: Walk, number: int) -> None:
@@ -93,7 +95,9 @@ def take(walk: Walk, number: int) -> None:
             else:
                 check_same(kernel, result)
         if number % COMPILED == 0:
-            walk.compiled += check_native(result, number, BASELINE if number % (2 * COMPILED) else OPTIMIZED)
+            with contextlib.suppress(InterpretedFailure):
+                tier = BASELINE if number % (2 * COMPILED) else OPTIMIZED
+                walk.compiled += check_native(result, number, tier)
     except Exception as error:
         error.add_note(f"by {' '.join(steps)}:\n{text}")
         raise
