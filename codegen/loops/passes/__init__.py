@@ -50,6 +50,8 @@ PASSES: Final[dict[str, Callable[..., Kernel]]] = {
     "ask": ask,
     "invert": invert,
 }
+#: Passes that add the terms of sums in another order, or with their errors: floats are then rounded otherwise.
+REORDERS_SUMS: Final[frozenset[str]] = frozenset()
 _STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*,?\s*")
 
 #: Arguments that may be 0; all other numbers count something.

@@ -23,7 +23,7 @@ import numpy as np
 from tracejit.codegen.loops.interpreter import InterpretedFailure
 from tracejit.codegen.loops.nodes import Kernel
 from tracejit.codegen.loops.parser import parse_kernel
-from tracejit.codegen.loops.passes import PASSES, NotApplicable, parse_schedule
+from tracejit.codegen.loops.passes import PASSES, REORDERS_SUMS, NotApplicable, parse_schedule
 from tracejit.codegen.loops.printer import print_kernel
 from tracejit.codegen.loops.verifier import LoopFormError, verify_kernel
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
@@ -93,7 +93,8 @@ def take(walk: Walk, number: int) -> None:
             if result is before:
                 steps.pop()
             else:
-                check_same(kernel, result)
+                reordered = any(f"{name}(" in step for step in steps for name in REORDERS_SUMS)
+                check_same(kernel, result, bits=not reordered)
         if number % COMPILED == 0:
             with contextlib.suppress(InterpretedFailure):
                 tier = BASELINE if number % (2 * COMPILED) else OPTIMIZED
