@@ -57,8 +57,8 @@ def kernel_output(what: str, text: str, inputs: Sequence[str]) -> str:
 
 
 def check_same(kernel: Kernel, result: Kernel, *, bits: bool = True) -> None:
-    """Check that `result` is valid, and means what `kernel` does: to the bit, or where that is not asked for up
-    to how its sums of floats are rounded."""
+    """Check that `result` is valid, and means what `kernel` does: to the bit, or where that is not asked for
+    up to how its sums of floats are rounded."""
     verify_kernel(result)
     printed = print_kernel(result)
     unscheduled = parse_kernel(printed)

@@ -50,7 +50,7 @@ PASSES: Final[dict[str, Callable[..., Kernel]]] = {
     "ask": ask,
     "invert": invert,
 }
-#: Passes that add the terms of sums in another order, or with their errors: floats are then rounded otherwise.
+#: Passes that add the terms of sums in another order, or with their errors: floats are rounded otherwise.
 REORDERS_SUMS: Final[frozenset[str]] = frozenset()
 _STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*,?\s*")
 

@@ -252,7 +252,7 @@ class KernelWriter:
         nested: list[Callable[[_Scope], None]] = [self.fold, self.recurrence]
         nested += [self.condition] if scope.loops else []
         for _ in range(int(self.rng.integers(1, most + 1))):
-            if not self.plain and len(self.lines) < 60 and self.chance(0.08):
+            if not self.plain and len(self.lines) < 60 and self.chance(0.12):
                 nested[int(self.rng.integers(len(nested)))](scope)
             else:
                 simple[int(self.rng.integers(len(simple)))](scope)
@@ -313,9 +313,12 @@ def random_step(rng: np.random.Generator, kernel: Kernel) -> str:
     if name in arguments:
         return f"{name}({arguments[name]})"
     parameters = list(inspect.signature(PASSES[name]).parameters.values())[1:]
-    given = [
-        index() if parameter.annotation == "str" else str(number())
-        for parameter in parameters
-        if parameter.default is parameter.empty or rng.random() < 0.5
-    ]
+    given: list[str] = []
+    for parameter in parameters:
+        if parameter.name == "inner" and given:  # in the loop before
+            outer = [loop for loop in loops_in(kernel.body) if loop.index == given[-1]]
+            inside = [inner.index for loop in outer for inner in (loop, *loops_in(loop.body))]
+            given.append(str(rng.choice(inside or loops)))
+        elif parameter.default is parameter.empty or rng.random() < 0.5:
+            given.append(index() if parameter.annotation == "str" else str(number()))
     return f"{name}({', '.join(given)})"
