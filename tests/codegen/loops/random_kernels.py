@@ -209,7 +209,7 @@ class KernelWriter:
 
     def fold(self, scope: _Scope) -> None:
         """A fold over a loop of its own."""
-        index, extent = self.fresh("r"), affine(int(self.rng.integers(1, 10)))
+        index, extent = self.fresh("r"), affine(int(self.rng.integers(1, 7)))
         total, result, op = self.fresh(), self.fresh(), str(self.rng.choice(_FOLDS))
         self.lines.append(f"for {index} in 0:{extent} with %{total}: {self.dtype} = {self.number()} {{")
         inner = scope.inner((index, extent))

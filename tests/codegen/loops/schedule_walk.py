@@ -180,7 +180,8 @@ def main() -> int:
         take(walk, options.here)
     else:
         minutes = 1.0 if options.minutes is None and options.kernels is None else options.minutes
-        watched(walk, options.first, options.kernels, minutes)
+        with contextlib.suppress(KeyboardInterrupt):
+            watched(walk, options.first, options.kernels, minutes)
     print(walk.summary())
     return int(bool(walk.findings))
 
