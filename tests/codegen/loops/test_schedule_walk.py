@@ -38,7 +38,7 @@ class _Worker:
         return line
 
     def kill(self) -> None:
-        """Nothing is run."""
+        """Kill no process: there is none."""
 
     def end(self) -> str:
         return "signal SIGSEGV"
