@@ -67,7 +67,8 @@ def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
             numbers = [bound.number for bound in high if bound.number is not None]
             if begin is None and lo.number is not None and end is not None and end <= lo.number:
                 continue
-            if begin is not None and numbers and min(numbers) <= begin:
+            starts = [bound.number for bound in low if bound.number is not None]
+            if begin is not None and numbers and min(numbers) <= max(starts):
                 continue
             part = with_body(loop, loop.body, lo=low, hi=high)
             parts.append(with_body(part, simplified(loop.body, entered(part, ranges))))
