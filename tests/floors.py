@@ -27,8 +27,8 @@ FLOORS = (
     "codegen.instrument", "codegen.control", "codegen.module", "codegen.export",
     # how it runs
     "runtime", "runtime.cache", "runtime.tiers", "runtime.loading", "runtime.compiling", "runtime.bypass",
-    "runtime.interrupts", "runtime.threads", "runtime.native", "runtime.repeats", "runtime.compilation",
-    "runtime.denormals", "runtime.executable", "runtime.timing",
+    "runtime.interrupts", "runtime.loop_kernels", "runtime.threads", "runtime.native", "runtime.repeats",
+    "runtime.compilation", "runtime.denormals", "runtime.executable", "runtime.timing",
     # eager tensors and traces
     "version", "provided", "state", "callback_results", "pytree", "location", "tensors", "generator",
     "arrivals", "sending", "missing_names", "frontend", "tape", "tracing", "arguments", "surface", "dispatch",

@@ -18,6 +18,7 @@ from ..lowering.packing import OpWriter
 from ..maths import MathsWriter
 from ..maths.divisors import Divisor, divisor_of, quotient
 from .affine import Affine
+from .clocks import clocked
 from .columns import put_columns, read_columns
 from .guards import guarded_load, within
 from .interleaving import side_by_side
@@ -60,6 +61,7 @@ INLINED_USES: Final = 12
 Access: TypeAlias = "tuple[str, str, Affine]"
 
 
+@clocked("emit")
 def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> Code:
     """The code of a function that runs the tasks from ``%begin`` up to ``%end``, with the buffers at ``%b0``
     and so on, and symbols as i64 by their names."""
@@ -71,6 +73,7 @@ def emit_kernel(kernel: Kernel, declarations: Declarations, signature: str) -> C
     return [w.function(signature, "nounwind"), *writer.ops.functions]
 
 
+@clocked("emit")
 def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str]) -> Code:
     """Write `kernel`, which has no tasks, into the function of `w`, its buffers at `pointers`; the functions
     that it calls."""
@@ -119,35 +122,43 @@ class _Writer:
         self.block(self.kernel.body)
         w.for_ops(())
 
-    def _reach(self, nodes: Sequence[Node]) -> list[Access]:
-        """The accesses of `nodes`, without the lanes and the copies in them; those of loops are noted."""
+    def _reach(self, nodes: Sequence[Node], fixed: tuple[str, ...] = ()) -> list[Access]:
+        """The accesses of `nodes`, without the lanes and the copies in them and around them, which are
+        `fixed`; those of loops are noted."""
         accesses: dict[Access, None] = {}
+
+        def add(buffer: str, dtype: str, index: Affine) -> None:
+            for name in fixed:
+                index = index.without(name)
+            accesses[buffer, dtype, _moving(index)] = None
+
         for node in nodes:
             if isinstance(node, (Load, Store)):
-                accesses.update(dict.fromkeys(_numbers(node.guard)))
-                accesses[node.buffer, self.dtypes[node.buffer], _moving(node.index)] = None
+                for access in _numbers(node.guard):
+                    add(*access)
+                add(node.buffer, self.dtypes[node.buffer], node.index)
             elif isinstance(node, Holds):
-                accesses.update(dict.fromkeys(_numbers(node.conditions)))
+                for access in _numbers(node.conditions):
+                    add(*access)
             elif isinstance(node, Let):
-                accesses["", node.dtype, _moving(node.index)] = None
+                add("", node.dtype, node.index)
             elif isinstance(node, For):
-                inner = self._reach(node.body)
                 if node.kind == LANES:
                     self.width = max(self.width, node.width)
-                if node.kind in (LANES, UNROLLED, INTERLEAVED):
-                    inner = [(buffer, dtype, index.without(node.index)) for buffer, dtype, index in inner]
-                self.reached[node] = inner
-                accesses.update(dict.fromkeys(inner))
+                inside = (*fixed, node.index) if node.kind in (LANES, UNROLLED, INTERLEAVED) else fixed
+                self.reached[node] = self._reach(node.body, inside)
+                accesses.update(dict.fromkeys(self.reached[node]))
             elif isinstance(node, If):
                 if isinstance(node.condition, Aligned):
-                    accesses.update(dict.fromkeys(self._access(*place) for place in _places(node.condition)))
-                accesses.update(dict.fromkeys([*self._reach(node.then), *self._reach(node.otherwise)]))
+                    for buffer, index in _places(node.condition):
+                        add(buffer, self.dtypes[buffer], index)
+                accesses.update(
+                    dict.fromkeys([*self._reach(node.then, fixed), *self._reach(node.otherwise, fixed)])
+                )
             elif isinstance(node, Call):
-                accesses.update(dict.fromkeys(self._access(b, index) for b, index, _ in node.places))
+                for buffer, index, _ in node.places:
+                    add(buffer, self.dtypes[buffer], index)
         return list(accesses)
-
-    def _access(self, buffer: str, index: Affine) -> Access:
-        return buffer, self.dtypes[buffer], _moving(index)
 
     # -- places and numbers -----------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ def guarded_load(
     """Elements `stride` apart from `place` on, 0 where `inside` does not hold. Where it may hold for no lane
     at all (`by_line`), the first element of the `buffer`, which exists, takes their place: masked loads of
     what is not mapped take some hundred cycles each."""
-    if stride == 0:  # one element for all lanes
+    if stride == 0 or inside.lanes == 1:  # one element for all lanes
         element = w.load(_where_any(w, inside, place, buffer), dtype)
         return w.select(inside, w.splat(element, inside.lanes), 0)
     if by_line:

@@ -27,11 +27,13 @@ class RowsAt:
 @record(eq=False)
 class Intrinsic:
     """An instruction: its `places` for some sizes; its meaning, from the rows at places that are read to
-    those at places that are written; and its code, over a pointer and a step for each place."""
+    those at places that are written; its code, over a pointer and a step for each place; and the sizes that
+    it expects where it does not take some, else nothing."""
 
     places: Callable[[Sequence[int]], Sequence[RowsAt]]
     meaning: Callable[..., Sequence[Any]]
     emit: Callable[[FunctionWriter, str, Sequence[tuple[str, int]], Sequence[int]], None]
+    expected: Callable[[Sequence[int]], str]
 
 
 def _transposed(
@@ -56,11 +58,20 @@ def _transpose_meaning(rows: Any, edge: int) -> Any:
     return result
 
 
+def _transpose_expected(sizes: Sequence[int]) -> str:
+    if len(sizes) == 3:
+        height, width, edge = sizes
+        if 1 <= height <= edge and 1 <= width <= edge and edge & (edge - 1) == 0:
+            return ""
+    return "a height, a width, and a power of two that is no less than these"
+
+
 INTRINSICS: Final[dict[str, Intrinsic]] = {
     # sizes: the height and the width of what is read transposed, and the edge of the square that it fills
     "transpose": Intrinsic(
         lambda sizes: (RowsAt(sizes[1], sizes[0], written=False), RowsAt(sizes[0], sizes[2], written=True)),
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
         _transposed,
+        _transpose_expected,
     ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 from .affine import Ranges
 from .nodes import For, Kernel, While
@@ -66,12 +67,12 @@ def _injective(loop: For, accesses: list[Reached]) -> bool:
             strides.append((abs(factor) * inner.step, trips or 0))
         elif "*" in name:
             return False
-    for stride, trips in sorted(strides):
-        if stride <= span:
+    reach: float = span
+    for stride, trips in sorted(strides, key=lambda pair: (pair[0], pair[1] or math.inf)):
+        if stride <= reach:
             return False
-        if not trips and stride < max(strides)[0]:
-            return False
-        span += stride * (trips - 1)
+        # so many iterations as one likes reach beyond any other stride
+        reach = reach + stride * (trips - 1) if trips else math.inf
     return bool(first.index.coefficient(loop.index).constant)
 
 

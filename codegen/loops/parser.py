@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from ...base.records import field, record
 from ...ir.dtypes import BY_NAME
 from ...ir.registry import OPS
-from ...ir.text.lexer import fail, unquote
+from ...ir.text.lexer import Token, fail, line_of, unquote
 from .affine import Affine, affine, variable
 from .nodes import (
     HINTS,
@@ -42,9 +43,11 @@ from .nodes import (
     Store,
     While,
 )
+from .printer import Anchor
 
 _TOKEN: Final = re.compile(
-    r"""(?P<space>[ \t\r\n]+|;[^\n]*)
+    r"""(?P<space>[ \t\r\n]+)
+      | (?P<comment>;[^\n]*)
       | (?P<value>%[\w.]+)
       | (?P<kernel>@(?:[\w.<>]+|"(?:[^"\\\n]|\\.)*"))
       | (?P<number>[0-9]+(?:\.(?!\.)[0-9]*)?(?:[eE][-+]?[0-9]+)?)
@@ -55,12 +58,50 @@ _TOKEN: Final = re.compile(
 )
 
 
+#: A comment that names a step of a schedule, as `print_kernel` writes them.
+_STEP: Final = re.compile(r"; (\w+\([^()]*\))[ \t\r]*")
+
+
+@record(eq=False)
+class KernelDocument:
+    """Text of kernels that was parsed.
+
+    Attributes:
+        kernels: its kernels, in order.
+        text: the text itself.
+        places: the offset at which each line of the kernels begins.
+        comments: the comments, from ``;`` to the end of their lines.
+    """
+
+    kernels: list[Kernel]
+    text: str
+    places: dict[Anchor, int] = field(default_factory=dict)
+    comments: list[Token] = field(default_factory=list)
+
+    def line(self, place: Anchor) -> int:
+        """The line of `place` in the text, from 1."""
+        return line_of(self.text, self.places[place])
+
+
 def parse_kernel(text: str) -> Kernel:
-    """The kernel of `text`. Raises ParseError."""
+    """The one kernel in `text`, with the schedule that comments above it name. Raises ParseError."""
     parser = _Parser(text)
     kernel = parser.kernel()
     parser.expect("")
     return kernel
+
+
+def parse_kernels(text: str) -> KernelDocument:
+    """All of `text`: its kernels, their places, and comments. Raises ParseError."""
+    parser = _Parser(text)
+    kernels: list[Kernel] = []
+    while parser.next:
+        place = parser.position
+        kernels.append(parser.kernel())
+        if kernels[-1].name in {kernel.name for kernel in kernels[:-1]}:
+            parser.position = place
+            parser.fail(f"there are two kernels @{kernels[-1].name}")
+    return KernelDocument(kernels, text, parser.places, parser.comments)
 
 
 class _Parser:
@@ -68,16 +109,22 @@ class _Parser:
         self.text = text
         #: Kind, text and offset of each token; the last one is the end.
         self.tokens: list[tuple[str, str, int]] = []
+        self.comments: list[Token] = []
         offset = 0
         while offset < len(text):
             match = _TOKEN.match(text, offset)
             if match is None:
                 fail(text, offset, f"unexpected character {text[offset]!r}")
-            if match.lastgroup != "space":
+            if match.lastgroup == "comment":
+                self.comments.append(Token("comment", match.group(), offset))
+            elif match.lastgroup != "space":
                 self.tokens.append((match.lastgroup or "", match.group(), offset))
             offset = match.end()
         self.tokens.append(("end", "", len(text)))
         self.position = 0
+        self.places: dict[Anchor, int] = {}
+        #: The offset of the brace that closed the last block.
+        self.closed = 0
 
     # -- tokens -----------------------------------------------------------------------------------
 
@@ -85,8 +132,12 @@ class _Parser:
     def next(self) -> str:
         return self.tokens[self.position][1]
 
+    @property
+    def offset(self) -> int:
+        return self.tokens[self.position][2]
+
     def fail(self, problem: str) -> NoReturn:
-        fail(self.text, self.tokens[self.position][2], problem)
+        fail(self.text, self.offset, problem)
 
     def take(self, kind: str, what: str) -> str:
         """The text of the next token, which must be of `kind`."""
@@ -109,6 +160,7 @@ class _Parser:
     # -- kernels ----------------------------------------------------------------------------------
 
     def kernel(self) -> Kernel:
+        schedule, start = self.schedule(), self.offset
         self.expect("kernel")
         name = self.take("kernel", "a kernel's @name")[1:]
         name = unquote(name) if name[:1] == '"' else name
@@ -126,7 +178,16 @@ class _Parser:
             out = self.accept("out")
             dtype, size = self.array()
             buffers.append(Buffer(word, dtype, size, out))
-        return Kernel(name, tuple(buffers), self.block(), tuple(symbols))
+        kernel = Kernel(name, tuple(buffers), self.block(), tuple(symbols), schedule)
+        self.places[kernel], self.places[kernel, "end"] = start, self.closed
+        return kernel
+
+    def schedule(self) -> tuple[str, ...]:
+        """The steps that comments between the last token and the next one name, a line each."""
+        begin = self.tokens[self.position - 1][2] if self.position else -1
+        between = [comment.text for comment in self.comments if begin < comment.offset < self.offset]
+        steps = [_STEP.fullmatch(text) for text in between]
+        return tuple([step[1] for step in steps if step is not None])
 
     def array(self) -> tuple[str, Affine]:
         dtype = self.dtype()
@@ -143,13 +204,21 @@ class _Parser:
     def block(self) -> tuple[Node, ...]:
         self.expect("{")
         nodes: list[Node] = []
-        while not self.accept("}"):
+        while self.next != "}":
             nodes.append(self.node())
+        self.closed = self.offset
+        self.position += 1
         return tuple(nodes)
 
     # -- statements -------------------------------------------------------------------------------
 
     def node(self) -> Node:
+        start = self.offset
+        node = self.statement()
+        self.places[node] = start
+        return node
+
+    def statement(self) -> Node:
         kind, text, _ = self.tokens[self.position]
         if kind == "value":
             return self.definition()
@@ -199,7 +268,8 @@ class _Parser:
             return Invert(name, dtype, *self.exactly(operands, 1))
         if word == "quotient":
             operand, inverse = self.exactly(operands, 2)
-            assert isinstance(inverse, str)
+            if not isinstance(inverse, str):
+                self.fail("a quotient takes the name of an inverted divisor before this")
             return Quotient(name, dtype, operand, inverse)
         op = OPS[word]
         if op.params and op.params[-1][0] != "*":
@@ -237,15 +307,19 @@ class _Parser:
             self.fail("a loop of tasks, and no other one, names the end of a part: for t..u in")
         width = self.integer() if kind == LANES else 0
         heads = self.carries()
-        body = self.block()
-        return For(index, lo, hi, step, kind, body, self.carried(heads), end, width)
+        body, closed = self.block(), self.closed
+        loop = For(index, lo, hi, step, kind, body, self.carried(heads), end, width)
+        self.places[loop, "end"] = closed
+        return loop
 
     def while_loop(self) -> While:
         heads = self.carries()
-        body = self.block()
+        body, closed = self.block(), self.closed
         carried = self.carried(heads)
         self.expect("if")
-        return While(carried, body, self.operand())
+        loop = While(carried, body, self.operand())
+        self.places[loop, "end"] = closed
+        return loop
 
     def carries(self) -> list[tuple[str, str, Operand]]:
         heads: list[tuple[str, str, Operand]] = []
@@ -268,8 +342,12 @@ class _Parser:
         return tuple(carried)
 
     def conditional(self) -> If:
-        condition, then = self.condition(), self.block()
-        return If(condition, then, self.block() if self.accept("else") else ())
+        condition, then, closed = self.condition(), self.block(), self.closed
+        node = If(condition, then, self.block() if self.accept("else") else ())
+        if node.otherwise:
+            self.places[node, "else"] = closed
+        self.places[node, "end"] = self.closed
+        return node
 
     def store(self) -> Store:
         buffer, index = self.place()

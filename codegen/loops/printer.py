@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from ...ir.text.lexer import quote, sigil_name
 from ...ir.text.printer import print_attr
@@ -37,42 +38,52 @@ from .nodes import (
     While,
 )
 
+#: A place that is printed as a line: a statement or a kernel, or its ``else`` or ``end``.
+Anchor: TypeAlias = "Node | Kernel | tuple[Node | Kernel, str]"
+
 
 def print_kernel(kernel: Kernel) -> str:
-    """The text of `kernel`, behind a comment that names its scheduling passes."""
+    """The text of `kernel`, behind comments that name its scheduling passes."""
+    schedule = [f"; {step}" for step in kernel.schedule]
+    return "\n".join([*schedule, *[line for line, _ in lines_of(kernel)]])
+
+
+def lines_of(kernel: Kernel) -> Iterator[tuple[str, Anchor]]:
+    """The lines of `kernel`, each with what it stands for."""
     parameters = [f"{name} >= {least}" for name, least in kernel.symbols]
     parameters += [
         f"{buffer.name}: {'out ' if buffer.out else ''}{buffer.dtype}[{buffer.size}]"
         for buffer in kernel.buffers
     ]
-    head = f"kernel {sigil_name('@', kernel.name)}({', '.join(parameters)}) {{"
-    schedule = [f"; {step}" for step in kernel.schedule]
-    return "\n".join([*schedule, head, *_block(kernel.body, "  "), "}"])
+    yield f"kernel {sigil_name('@', kernel.name)}({', '.join(parameters)}) {{", kernel
+    yield from _block(kernel.body, "  ")
+    yield "}", (kernel, "end")
 
 
-def _block(nodes: Iterable[Node], indent: str) -> Iterator[str]:
+def _block(nodes: Iterable[Node], indent: str) -> Iterator[tuple[str, Anchor]]:
     for node in nodes:
-        yield from _lines(node, indent)
+        yield indent + head_of(node), node
+        if isinstance(node, (For, While)):
+            yield from _block(node.body, indent + "  ")
+            again = f" if {_operand(node.condition)}" if isinstance(node, While) else ""
+            yield f"{indent}}}{_next(node.carried)}{again}", (node, "end")
+        elif isinstance(node, If):
+            yield from _block(node.then, indent + "  ")
+            if node.otherwise:
+                yield f"{indent}}} else {{", (node, "else")
+                yield from _block(node.otherwise, indent + "  ")
+            yield f"{indent}}}", (node, "end")
 
 
-def _lines(node: Node, indent: str) -> Iterator[str]:
+def head_of(node: Node) -> str:
+    """The first line of `node`."""
     if isinstance(node, For):
-        yield f"{indent}for {_range(node)}{_with(node.carried)} {{"
-        yield from _block(node.body, indent + "  ")
-        yield f"{indent}}}{_next(node.carried)}"
-    elif isinstance(node, While):
-        yield f"{indent}while{_with(node.carried)} {{"
-        yield from _block(node.body, indent + "  ")
-        yield f"{indent}}}{_next(node.carried)} if {_operand(node.condition)}"
-    elif isinstance(node, If):
-        yield f"{indent}if {_condition(node.condition)} {{"
-        yield from _block(node.then, indent + "  ")
-        if node.otherwise:
-            yield f"{indent}}} else {{"
-            yield from _block(node.otherwise, indent + "  ")
-        yield f"{indent}}}"
-    else:
-        yield indent + _statement(node)
+        return f"for {_range(node)}{_with(node.carried)} {{"
+    if isinstance(node, While):
+        return f"while{_with(node.carried)} {{"
+    if isinstance(node, If):
+        return f"if {_condition(node.condition)} {{"
+    return _statement(node)
 
 
 def _statement(node: Node) -> str:

@@ -61,6 +61,8 @@ def rewritten(
     """The kernel with every loop over `index` as `rewrite` makes it, given the loops around it; ``i#2`` is
     the third of these alone. Raises NotApplicable where there is none."""
     name, _, number = index.partition("#")
+    if number and not number.isdigit():
+        raise NotApplicable(f"{step}: {index} must end in the number of a loop, as i#1")
     count = 0
 
     def block(nodes: tuple[Node, ...], around: tuple[For, ...]) -> tuple[Node, ...]:
@@ -79,6 +81,12 @@ def rewritten(
     if count <= int(number or 0):
         raise NotApplicable(f"{step}: there is no loop over {index}")
     return kernel.with_body(body, step)
+
+
+def require_power_of_two(lanes: int, step: str) -> None:
+    """Raise NotApplicable unless there may be so many lanes."""
+    if lanes & (lanes - 1):
+        raise NotApplicable(f"{step}: lanes are a power of two, got {lanes}")
 
 
 def unused(kernel: Kernel, name: str) -> str:
@@ -207,3 +215,28 @@ def named_by(node: Node) -> tuple[str, ...]:
     if isinstance(node, (For, While)):
         return tuple(carry.result for carry in node.carried)
     return ()
+
+
+def indices_of(node: Node) -> tuple[Affine, ...]:
+    """The affine expressions of `node` itself: places, bounds, and those of its conditions."""
+    checks: tuple[InRange, ...] = ()
+    own: list[Affine] = []
+    if isinstance(node, (Load, Store)):
+        own, checks = [node.index], node.guard
+    elif isinstance(node, Let):
+        own = [node.index]
+    elif isinstance(node, Holds):
+        checks = node.conditions
+    elif isinstance(node, For):
+        own = [*node.lo, *node.hi]
+    elif isinstance(node, Call):
+        own = [index for _, index, _ in node.places]
+    elif isinstance(node, If) and isinstance(node.condition, Aligned):
+        pairs = [place for pair in node.condition.apart for place in pair]
+        own = [index for _, index in (*node.condition.places, *pairs)]
+    elif isinstance(node, If) and isinstance(node.condition, tuple):
+        checks = node.condition
+    elif isinstance(node, Fail) and not isinstance(node.unless, str):
+        checks = node.unless
+    counts = [check.count for check in checks if check.count is not None]
+    return (*own, *[check.index for check in checks], *counts)

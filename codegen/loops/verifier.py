@@ -5,8 +5,8 @@
 3. every access is within its buffer: for all values of symbols, for the ranges of loops, and where the
    conditions hold under which it runs (`If`, `Fail`, and the guard of the access);
 4. no two parts of a ``tasks`` loop access one element that one of them writes;
-5. a loop of lanes has at most as many iterations as lanes, carries folds alone, and no lane of it reads what
-   another one writes;
+5. a loop of lanes has at most as many iterations as lanes, which are a power of two, carries folds alone, and
+   no lane of it reads what another one writes;
 6. `Alloc` takes no more memory than a kernel may have on its stack.
 
 Bounds follow from affine forms: an index is greatest where the names in it are, from the innermost on.
@@ -16,10 +16,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
 
 from ...base.errors import TracejitError
 from ...ir.dtypes import BY_NAME, SHORT_NAME
+from ...ir.registry import check_attrs
 from ...ir.types import TensorType
 from ..llvm.stack import STACK_BYTES
 from .affine import Affine, Ranges, affine, is_multiple, variable
@@ -50,10 +53,21 @@ from .nodes import (
     Store,
     While,
 )
+from .printer import head_of
 
 
 class LoopFormError(TracejitError):
-    """A kernel in the loop form is not valid."""
+    """A kernel in the loop form is not valid.
+
+    Attributes:
+        problem: what is wrong, in a line.
+        node: where, None where it is the kernel's head.
+    """
+
+    def __init__(self, kernel: str, problem: str, node: Node | None = None) -> None:
+        self.problem, self.node = problem, node
+        line = "" if node is None else f"\n  {head_of(node)}"
+        super().__init__(f"kernel {kernel}: {problem}{line}")
 
 
 def verify_kernel(kernel: Kernel) -> None:
@@ -78,8 +92,19 @@ class _Known:
         return _Known(self.ranges, dict(self.values), (*self.facts, *facts))
 
     def at_least(self, expression: Affine) -> bool:
-        """Whether `expression` is never negative."""
-        return self.ranges.at_least(expression) or _follows(expression, self.ranges, self.facts)
+        """Whether `expression` is never negative where the facts hold; nothing is where one never does."""
+        return (
+            self.ranges.at_least(expression)
+            or _follows(expression, self.ranges, self.facts)
+            or any(never_holds(fact, self.ranges) for fact in self.facts)
+        )
+
+
+def never_holds(condition: InRange, ranges: Ranges) -> bool:
+    """Whether `condition` is known not to hold where names have `ranges`."""
+    index, count = condition.index, condition.count
+    below = ranges.at_least(index.scaled(-1), 1)
+    return below or (count is not None and ranges.at_least(index.plus(count, -1)))
 
 
 def _follows(expression: Affine, ranges: Ranges, facts: tuple[InRange, ...]) -> bool:
@@ -109,9 +134,11 @@ class _Verifier:
         #: The dtype and the size of each buffer, and whether it may be written.
         self.buffers: dict[str, tuple[str, Affine, bool]] = {}
         self.stack_bytes = 0
+        #: The statement that is checked, None for the kernel's head.
+        self.statement: Node | None = None
 
     def fail(self, problem: str) -> NoReturn:
-        raise LoopFormError(f"kernel {self.kernel.name}: {problem}")
+        raise LoopFormError(self.kernel.name, problem, self.statement)
 
     def run(self) -> None:
         ranges = Ranges(self.kernel.symbols)
@@ -135,13 +162,16 @@ class _Verifier:
 
     def block(self, nodes: Sequence[Node], known: _Known) -> _Known:
         """Check `nodes`; what is known at their end."""
+        around = self.statement
         for node in nodes:
+            self.statement = node
             if isinstance(node, Fail):
                 self.condition(node.unless, known)
                 if not isinstance(node.unless, str):
                     known.facts = (*known.facts, *node.unless)
             else:
                 self.node(node, known)
+        self.statement = around
         return known
 
     def node(self, node: Node, known: _Known) -> None:
@@ -170,10 +200,7 @@ class _Verifier:
         elif isinstance(node, Alloc):
             self.alloc(node, known)
         elif isinstance(node, Call):
-            if node.callee not in INTRINSICS:
-                self.fail(f"there is no instruction {node.callee}")
-            for access, written in called(node):
-                self.inside(access, known, (), written=written)
+            self.call(node, known)
 
     def define(self, name: str, dtype: str, known: _Known) -> None:
         if name in known.values:
@@ -184,6 +211,8 @@ class _Verifier:
 
     def dtype_of(self, operand: Operand, known: _Known) -> str:
         if isinstance(operand, Constant):
+            if not _is_number_of(operand.value, operand.dtype):
+                self.fail(f"{operand.value!r} is no number of {operand.dtype}")
             return operand.dtype
         if operand not in known.values:
             self.fail(f"%{operand} is not defined")
@@ -197,7 +226,13 @@ class _Verifier:
     def computed(self, node: Compute | Fold | Invert | Quotient, known: _Known) -> None:
         if isinstance(node, Compute):
             types = tuple(TensorType(BY_NAME[self.dtype_of(x, known)], ()) for x in node.operands)
-            (result,) = node.op.infer(types, node.attrs)
+            if node.op.emit is None:
+                self.fail(f"%{node.name}: {node.op.name} computes no single element")
+            try:
+                check_attrs(node.op, node.attrs)
+                (result,) = node.op.infer(types, node.attrs)
+            except TracejitError as error:
+                self.fail(str(error))
             own = SHORT_NAME[result.dtype]
             if own != node.dtype:
                 self.fail(f"%{node.name} must be {own}, which is what {node.op.name} gives, got {node.dtype}")
@@ -238,6 +273,20 @@ class _Verifier:
         self.stack_bytes += size * BY_NAME[node.dtype].itemsize
         if self.stack_bytes > STACK_BYTES:
             self.fail(f"{node.name}: {self.stack_bytes} bytes on the stack; there are {STACK_BYTES}")
+
+    def call(self, node: Call, known: _Known) -> None:
+        if node.callee not in INTRINSICS:
+            self.fail(f"there is no instruction {node.callee}")
+        intrinsic = INTRINSICS[node.callee]
+        expected = intrinsic.expected(node.sizes)
+        if expected:
+            self.fail(f"{node.callee} expects the sizes {expected}; got {', '.join(map(str, node.sizes))}")
+        count = len(intrinsic.places(node.sizes))
+        if len(node.places) != count:
+            self.fail(f"{node.callee} expects {count} places, got {len(node.places)}")
+        dtypes = {self.inside(access, known, (), written=written) for access, written in called(node)}
+        if len(dtypes) > 1:
+            self.fail(f"{node.callee} expects elements of one dtype, got {', '.join(sorted(dtypes))}")
 
     # -- accesses ---------------------------------------------------------------------------------
 
@@ -307,6 +356,8 @@ class _Verifier:
         self.handed_on(node.carried, known, self.block(node.body, inner))
 
     def lanes(self, node: For, known: _Known) -> None:
+        if node.width < 1 or node.width & (node.width - 1):
+            self.fail(f"the lanes {node.index} must be a power of two, got {node.width}")
         if node.lo != (affine(0),) or node.step != 1:
             self.fail(f"the lanes {node.index} must be counted from 0, one by one")
         if not any(known.at_least(affine(node.width).plus(hi, -1)) for hi in node.hi):
@@ -337,6 +388,19 @@ class _Verifier:
         """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are
         of one call."""
         return loop.kind == TASKS and all(own.name != buffer for own in self.kernel.buffers)
+
+
+def _is_number_of(value: Any, dtype: str) -> bool:
+    """Whether `value` is one of the numbers of `dtype`; integers are floats, too."""
+    kind, value = BY_NAME[dtype].kind, value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, (bool, int, float)):
+        return False
+    if kind == "b":
+        return value in (0, 1)
+    if kind in "iu":
+        least, most = np.iinfo(BY_NAME[dtype]).min, np.iinfo(BY_NAME[dtype]).max
+        return bool(least <= value <= most and value == int(value))
+    return True
 
 
 def entered(loop: For, ranges: Ranges) -> Ranges:

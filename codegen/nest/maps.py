@@ -12,6 +12,7 @@ from ...ir.graph import Value
 from ...ir.registry import OPS
 from ..llvm.target import Target
 from ..loops.affine import Affine, affine
+from ..loops.clocks import clocked
 from ..loops.nodes import (
     Buffer,
     Compute,
@@ -59,6 +60,7 @@ def is_map(nest: Nest) -> bool:
     return len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.turned
 
 
+@clocked("algorithm")
 def algorithm(nest: Nest, sizes: Sequence[int]) -> Kernel:
     """The loops of a map as its nest says them, over buffers of `sizes`."""
     return _Builder(nest).kernel(sizes)
@@ -78,6 +80,7 @@ def reach(nest: Nest) -> list[int]:
     return [sizes.get(number, 1) for number in range(max(sizes) + 1)]
 
 
+@clocked("schedule")
 def schedule_of(
     nest: Nest, tiles: Tiles | None, target: Target, streamed: frozenset[Memory] = frozenset(),
     *, tasks: int = 1,

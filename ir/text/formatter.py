@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
 from . import VERSION
-from .parser import Anchor, Document, parse_document
+from .lexer import Token
+from .parser import parse_document
 from .printer import Names, lines_of
+
+_Anchor = TypeVar("_Anchor")
 
 
 def format_text(text: str) -> str:
@@ -23,7 +29,7 @@ def format_text(text: str) -> str:
     Raises ParseError.
     """
     document = parse_document(text)
-    before, behind, last = _comments(document)
+    before, behind, last = placed_comments(text, document.places, document.comments)
     names = Names(document.names)
     blocks: list[list[str]] = []
     if last.get("first"):
@@ -43,31 +49,30 @@ def format_text(text: str) -> str:
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
-def _comments(
-    document: Document,
-) -> tuple[dict[Anchor, list[str]], dict[Anchor, list[str]], dict[str, list[str]]]:
-    """The comments that stand before a line, those at the end of one, and those before and after all."""
-    places = sorted(
-        ((offset, anchor) for anchor, offset in document.places.items()), key=lambda place: place[0]
-    )
-    start = _after_version(document.text)
-    before: dict[Anchor, list[str]] = {}
-    behind: dict[Anchor, list[str]] = {}
+def placed_comments(
+    text: str, places: Mapping[_Anchor, int], comments: Sequence[Token]
+) -> tuple[dict[_Anchor, list[str]], dict[_Anchor, list[str]], dict[str, list[str]]]:
+    """The comments before a line, those at the end of one, and those before and after all; `places`
+    are the offsets in `text` at which what is printed as a line begins."""
+    ordered = sorted(((offset, anchor) for anchor, offset in places.items()), key=lambda place: place[0])
+    start = _after_version(text)
+    before: dict[_Anchor, list[str]] = {}
+    behind: dict[_Anchor, list[str]] = {}
     outside: dict[str, list[str]] = {"first": [], "last": []}
     position = 0
-    for comment in document.comments:
-        text = comment.text.rstrip()
-        while position < len(places) and places[position][0] < comment.offset:
+    for comment in comments:
+        words = comment.text.rstrip()
+        while position < len(ordered) and ordered[position][0] < comment.offset:
             position += 1
-        line = document.text[document.text.rfind("\n", 0, comment.offset) + 1 : comment.offset]
+        line = text[text.rfind("\n", 0, comment.offset) + 1 : comment.offset]
         if comment.offset < start or (start and not position and line.strip()):
-            outside["first"].append(text)
+            outside["first"].append(words)
         elif position and line.strip():
-            behind.setdefault(places[position - 1][1], []).append(text)
-        elif position < len(places):
-            before.setdefault(places[position][1], []).append(text)
+            behind.setdefault(ordered[position - 1][1], []).append(words)
+        elif position < len(ordered):
+            before.setdefault(ordered[position][1], []).append(words)
         else:
-            outside["last"].append(text)
+            outside["last"].append(words)
     return before, behind, outside
 
 

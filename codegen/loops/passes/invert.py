@@ -12,6 +12,7 @@ is
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ..affine import Affine
@@ -24,7 +25,7 @@ _FLOATS = ("f32", "f64")
 
 def invert(kernel: Kernel, index: str) -> Kernel:
     """Invert the divisors of the loops over `index` before them."""
-    before = sum(isinstance(node, Invert) for node in statements_in(kernel.body))
+    numbers = itertools.count(sum(isinstance(node, Invert) for node in statements_in(kernel.body)))
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         loads = {
@@ -42,7 +43,7 @@ def invert(kernel: Kernel, index: str) -> Kernel:
             if load is not None and isinstance(node, Compute):
                 place = load.buffer, load.index
                 if place not in inverses:
-                    inverse = inverses[place] = f"d{before + len(inverses)}"
+                    inverse = inverses[place] = f"d{next(numbers)}"
                     nodes.append(Load((f"y{inverse}",), load.dtype, load.buffer, load.index))
                     nodes.append(Invert(inverse, load.dtype, f"y{inverse}"))
                 node = Quotient(node.name, node.dtype, node.operands[0], inverses[place], node.origins)

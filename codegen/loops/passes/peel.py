@@ -36,7 +36,7 @@ def peel(kernel: Kernel, index: str, group: int) -> Kernel:
         if first is None and not is_multiple(low, group):
             raise NotApplicable(f"{step}: the loop over {index} may begin within a group")
         base = 0 if first is None else first
-        whole = base + (end - base) // group * group
+        whole = base + max(0, end - base) // group * group
         nodes: list[Node] = []
         if first is None or whole > first:
             body = _full(loop, loop.body, low, affine(whole - loop.step))

@@ -25,21 +25,26 @@ from ....ir.registry import OPS
 from ..affine import Affine, Ranges, affine, is_multiple, variable
 from ..nodes import (
     SERIAL,
+    Carry,
     Compute,
     Constant,
+    Fail,
+    Fold,
     For,
     Holds,
     If,
     InRange,
+    Invert,
     Kernel,
     Load,
     Node,
     Operand,
     Quotient,
     Store,
+    While,
 )
 from ..rewriting import NotApplicable, first_ends, rewritten, with_body
-from ..verifier import entered
+from ..verifier import entered, never_holds
 
 
 def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
@@ -62,7 +67,8 @@ def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
             numbers = [bound.number for bound in high if bound.number is not None]
             if begin is None and lo.number is not None and end is not None and end <= lo.number:
                 continue
-            if begin is not None and numbers and min(numbers) <= begin:
+            starts = [bound.number for bound in low if bound.number is not None]
+            if begin is not None and numbers and min(numbers) <= max(starts):
                 continue
             part = with_body(loop, loop.body, lo=low, hi=high)
             parts.append(with_body(part, simplified(loop.body, entered(part, ranges))))
@@ -74,11 +80,15 @@ def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:
 def specialize(kernel: Kernel, *parts: str | int) -> Kernel:
     """Write what is in some loops, each inside of the one before, a second time for a part of their range:
     `parts` are their indices, each with the first one and the one behind the last."""
+    if not parts or len(parts) % 3:
+        raise NotApplicable("specialize: expected an index and the first and the last number of each loop")
     indices = [str(index) for index in parts[::3]]
     bounds = [(int(first), int(stop)) for first, stop in zip(parts[1::3], parts[2::3], strict=True)]
     step = f"specialize({', '.join(map(str, parts))})"
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
+        if loop.carried:
+            raise NotApplicable(f"{step}: {loop.index} hands values from one iteration to the next")
         names = {outer.index for outer in (*around, loop)}
         if not names.issuperset(indices):
             raise NotApplicable(f"{step}: the loop over {loop.index} is not in all of the others")
@@ -127,22 +137,44 @@ class _Simplifying:
     def value(self, operand: Operand) -> Operand:
         return self.same.get(operand, operand) if isinstance(operand, str) else operand
 
+    def mask(self, mask: Operand | None) -> Operand | None:
+        return None if mask is None else self.value(mask)
+
     def block(self, nodes: Sequence[Node], ranges: Ranges) -> tuple[Node, ...]:
         result: list[Node] = []
         verdicts: dict[InRange, bool | None] = {}
         for node in nodes:
             if isinstance(node, For):
                 hi = first_ends(node.hi, ranges)
-                node = with_body(node, self.block(node.body, entered(node, ranges)), hi=hi)
+                body = self.block(node.body, entered(node, ranges))
+                carried = tuple([
+                    Carry(c.name, c.dtype, self.value(c.first), self.value(c.following), c.result)
+                    for c in node.carried
+                ])  # fmt: skip
+                node = with_body(node, body, hi=hi, carried=carried)
+            elif isinstance(node, While):
+                body = self.block(node.body, ranges)
+                carried = tuple([
+                    Carry(c.name, c.dtype, self.value(c.first), self.value(c.following), c.result)
+                    for c in node.carried
+                ])  # fmt: skip
+                node = While(carried, body, self.value(node.condition))
             elif isinstance(node, If):
                 then, otherwise = self.block(node.then, ranges), self.block(node.otherwise, ranges)
-                node = If(node.condition, then, otherwise)
-            elif isinstance(node, Load) and node.guard:
-                guard = known(node.guard, ranges, verdicts)
-                if guard is None:
+                condition = node.condition
+                value = self.value(condition) if isinstance(condition, str) else condition
+                if isinstance(value, Constant):
+                    result += then if value.value else otherwise
+                    continue
+                node = If(value, then, otherwise)
+            elif isinstance(node, Load):
+                guard = known(node.guard, ranges, verdicts) if node.guard else ()
+                mask = self.mask(node.mask)
+                if guard is None or (isinstance(mask, Constant) and not mask.value):
                     self.same.update((name, Constant(0, node.dtype)) for name in node.names)
                     continue
-                node = Load(node.names, node.dtype, node.buffer, node.index, guard, node.mask, node.hint)
+                mask = None if isinstance(mask, Constant) else mask
+                node = Load(node.names, node.dtype, node.buffer, node.index, guard, mask, node.hint)
             elif isinstance(node, Holds):
                 conditions = known(node.conditions, ranges, verdicts)
                 if not conditions:
@@ -155,11 +187,28 @@ class _Simplifying:
                     self.same[node.name] = operands[1 if operands[0].value else 2]
                     continue
                 node = Compute(node.name, node.dtype, node.op, operands, node.attrs, node.origins)
+            elif isinstance(node, Fold):
+                accumulator, operand = self.value(node.accumulator), self.value(node.operand)
+                node = Fold(node.name, node.dtype, node.op, accumulator, operand, node.origins)
+            elif isinstance(node, Invert):
+                node = Invert(node.name, node.dtype, self.value(node.divisor))
             elif isinstance(node, Quotient):
                 node = Quotient(node.name, node.dtype, self.value(node.operand), node.inverse, node.origins)
             elif isinstance(node, Store):
                 values = tuple([self.value(value) for value in node.values])
-                node = Store(node.buffer, node.index, values, node.guard, node.mask, node.hint, node.origins)
+                guard = known(node.guard, ranges, verdicts) if node.guard else ()
+                mask = self.mask(node.mask)
+                if guard is None or (isinstance(mask, Constant) and not mask.value):
+                    continue
+                mask = None if isinstance(mask, Constant) else mask
+                node = Store(node.buffer, node.index, values, guard, mask, node.hint, node.origins)
+            elif isinstance(node, Fail) and isinstance(node.unless, str):
+                unless = self.value(node.unless)
+                node = (
+                    Fail((InRange(affine(0 if unless.value else -1)),), node.message)
+                    if isinstance(unless, Constant)
+                    else Fail(unless, node.message)
+                )
             result.append(node)
         return tuple(result)
 
@@ -186,6 +235,4 @@ def _verdict(check: InRange, ranges: Ranges) -> bool | None:
     index, count = check.index, check.count
     if ranges.at_least(index) and (count is None or ranges.at_least(count.plus(index, -1), 1)):
         return True
-    if ranges.at_least(index.scaled(-1), 1) or (count is not None and ranges.at_least(index.plus(count, -1))):
-        return False
-    return None
+    return False if never_holds(check, ranges) else None

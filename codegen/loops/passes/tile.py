@@ -11,7 +11,7 @@ is, in strips of `group` squares with an `edge` of e,
     } }
 
 *Requires*: the loop over j inside of that over i, and between them loops alone, one in the other; iterations
-of all of them in any order.
+of all of them in any order, without lanes inside; an edge that is a power of two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from collections.abc import Sequence
 from ..affine import affine, variable
 from ..legality import require_independent
 from ..nodes import LANES, SERIAL, For, Kernel, Node
-from ..rewriting import NotApplicable, replaced, rewritten, unused, with_body
+from ..rewriting import (
+    NotApplicable,
+    loops_in,
+    replaced,
+    require_power_of_two,
+    rewritten,
+    unused,
+    with_body,
+)
 from .vectorize import LANE, ends_within
 
 #: The index of squares in a strip, and of rows in a square.
@@ -31,6 +39,7 @@ SQUARE, ROW = "a", "r"
 def tile(kernel: Kernel, outer: str, inner: str, edge: int, group: int) -> Kernel:
     """Walk the loops over `outer` and `inner` in strips of `group` squares."""
     step, tall = f"tile({outer}, {inner}, {edge}, {group})", edge * group
+    require_power_of_two(edge, step)
     square, row_index, lane = (unused(kernel, name) for name in (SQUARE, ROW, LANE))
 
     def squares(loop: For, strip: For) -> tuple[Node, ...]:
@@ -56,6 +65,8 @@ def tile(kernel: Kernel, outer: str, inner: str, edge: int, group: int) -> Kerne
         return with_body(loop, (inside(loop.body[0], strip, (*around, loop)),))
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
+        if any(other.kind == LANES for other in (*around, *loops_in(loop.body))):
+            raise NotApplicable(f"{step}: there are lanes already")
         strips = inside(loop, loop, around)
         return [with_body(strips, strips.body, step=tall)]
 

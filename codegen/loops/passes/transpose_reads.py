@@ -9,17 +9,19 @@ is
     call transpose(b0[0] by 100, q0[0] by 8) sizes 8, 8, 8
     for r in 0:8 { for l in 0:8 lanes 8 { %x = load q0[8*r + l] ... } }
 
-*Requires*: loops of rows, from 0 to a number, around lanes alone (`tile`, `peel`).
+*Requires*: loops of rows, from 0 to a number, around lanes alone (`tile`, `peel`); what they write themselves
+is read as it is.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ...llvm import strided_reads
 from ..affine import Affine, affine, variable
-from ..nodes import LANES, Alloc, Call, For, Kernel, Load, Node
-from ..rewriting import NotApplicable, rewritten, with_body
+from ..nodes import LANES, Alloc, Call, For, Kernel, Load, Node, Store
+from ..rewriting import NotApplicable, rewritten, statements_in, with_body
 
 
 def transpose_reads(kernel: Kernel, index: str) -> Kernel:
@@ -37,16 +39,16 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
         width, edge = lanes.hi[0].number, lanes.width
         if width is None:
             raise NotApplicable(f"{step}: the loop over {index} has an unknown number of lanes")
+        written = {node.buffer for node in statements_in(lanes.body) if isinstance(node, Store)}
         calls: list[Node] = []
         body: list[Node] = []
         turned: dict[tuple[str, Affine], str] = {}
         for node in lanes.body:
-            if isinstance(node, Load) and _is_turned(node, index, lanes):
+            if isinstance(node, Load) and node.buffer not in written and _is_turned(node, index, lanes):
                 key = node.buffer, node.index
                 name = turned.get(key)
                 if name is None:
-                    name = turned[key] = f"q{before + len(turned)}"
-                    squares.setdefault(name, Alloc(name, node.dtype, affine(edge * edge)))
+                    name = turned[key] = _square(squares, node.dtype, edge, before, set(turned.values()))
                     start = node.index.without(index).without(lanes.index)
                     apart = node.index.coefficient(lanes.index).constant
                     places = (node.buffer, start, apart), (name, affine(0), edge)
@@ -60,6 +62,20 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
 
     result = rewritten(kernel, index, rewrite, step)
     return result.with_body((*squares.values(), *result.body))
+
+
+def _square(squares: dict[str, Alloc], dtype: str, edge: int, before: int, taken: set[str]) -> str:
+    """The name of a square for elements of `dtype`: one of another loop, or a new one of `squares`."""
+    size = affine(edge * edge)
+    names = (f"q{number}" for number in itertools.count(before))
+    name = next(
+        name
+        for name in names
+        if name not in taken
+        and (name not in squares or (squares[name].dtype, squares[name].size) == (dtype, size))
+    )
+    squares.setdefault(name, Alloc(name, dtype, size))
+    return name
 
 
 def _is_turned(load: Load, index: str, lanes: For) -> bool:

@@ -2,7 +2,7 @@
 
     for j in 0:n { f(j) }    is    for j in 0:n step 8 { for l in 0:min(8, n - j) lanes 8 { f(j + l) } }
 
-*Requires*: iterations that may run in any order, one by one, without lanes inside.
+*Requires*: iterations that may run in any order, one by one, without lanes inside; a power of two of them.
 *Ensures*: the last vector leaves out lanes that have no iteration; `peel` takes it out of the loop.
 """
 
@@ -13,7 +13,15 @@ from collections.abc import Sequence
 from ..affine import Affine, affine, is_multiple, variable
 from ..legality import require_independent
 from ..nodes import LANES, SERIAL, For, Kernel, Node
-from ..rewriting import NotApplicable, loops_in, replaced, rewritten, unused, with_body
+from ..rewriting import (
+    NotApplicable,
+    loops_in,
+    replaced,
+    require_power_of_two,
+    rewritten,
+    unused,
+    with_body,
+)
 
 #: The index of lanes.
 LANE = "l"
@@ -22,6 +30,7 @@ LANE = "l"
 def vectorize(kernel: Kernel, index: str, lanes: int) -> Kernel:
     """Run `lanes` iterations of the loops over `index` together."""
     step, lane = f"vectorize({index}, {lanes})", unused(kernel, LANE)
+    require_power_of_two(lanes, step)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         if loop.kind != SERIAL or loop.step != 1:

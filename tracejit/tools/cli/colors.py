@@ -30,8 +30,9 @@ _PATTERNS: Final = {
         re.VERBOSE,
     ),
     "loops": re.compile(
-        rf"""(?P<type>{_TYPE})|(?P<keyword>\b(?:nest|for|reduce|stage|fold|each|row|lanes)\b)
-        |(?P<value>%[\w.]+)|(?P<comment>;[^\n]*)""",
+        rf"""(?P<comment>;[^\n]*)|(?P<string>"(?:[^"\\\n]|\\.)*")|(?P<type>{_TYPE})|(?P<keyword>\b(?:nest|for
+        |reduce|stage|fold|each|row|lanes|kernel|step|tasks|unrolled|interleaved|while|if|else|load|store|alloc
+        |call|fail|unless|poll|fence|index|holds|where)\b)|(?P<value>%[\w.]+)|(?P<function>@[\w.<>]+)""",
         re.VERBOSE,
     ),
     "llvm": re.compile(

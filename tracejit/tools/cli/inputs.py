@@ -30,10 +30,9 @@ def random_array(rng: np.random.Generator, type: TensorType) -> Array:
     return np.asarray(rng.integers(0, 2 if type.dtype.kind == "b" else 10, type.shape), type.dtype)
 
 
-def read_inputs(function: Function, path: str) -> list[Array]:
-    """The parameters' arrays from a ``.npz`` (by name, or ``arr_0``, ``arr_1``, ...) or, for a Function of
-    one parameter, a ``.npy``. Raises UsageError and TargetError."""
-    names = [param.hint or f"arg{i}" for i, param in enumerate(function.params)]
+def read_arrays(path: str, alone: str = "arr_0") -> dict[str, Array]:
+    """The arrays of a ``.npz`` by name, or that of a ``.npy``, which is called `alone`. Raises UsageError and
+    TargetError."""
     try:
         loaded = np.load(path, allow_pickle=False)
     except FileNotFoundError:
@@ -41,17 +40,27 @@ def read_inputs(function: Function, path: str) -> list[Array]:
     except (ValueError, EOFError, BadZipFile) as error:
         raise TargetError(f"{path} is not a .npz or .npy file of arrays") from error
     if isinstance(loaded, np.ndarray):
-        stored = {names[0] if names else "x": loaded}
-    else:
-        with loaded:
-            stored = {name: loaded[name] for name in loaded.files}
+        return {alone: loaded}
+    with loaded:
+        return {name: loaded[name] for name in loaded.files}
+
+
+def read_inputs(function: Function, path: str) -> list[Array]:
+    """The parameters' arrays from a ``.npz`` (by name, or ``arr_0``, ``arr_1``, ...) or, for a Function of
+    one parameter, a ``.npy``. Raises UsageError and TargetError."""
+    names = [param.hint or f"arg{i}" for i, param in enumerate(function.params)]
+    stored = read_arrays(path, names[0] if names else "x")
     arrays = []
     for position, (name, param) in enumerate(zip(names, function.params, strict=True)):
         array = stored.get(name, stored.get(f"arr_{position}"))
         if array is None:
             raise TargetError(f"{path} has no array {name!r}, it has {', '.join(stored) or 'none'}")
         if array.shape != param.shape or array.dtype != param.dtype:
-            actual_type = f"{SHORT_NAME.get(array.dtype, array.dtype)}[{','.join(map(str, array.shape))}]"
-            raise TargetError(f"{path}: array {name!r} must be {param.type}, is {actual_type}")
+            raise TargetError(f"{path}: array {name!r} must be {param.type}, is {type_of(array)}")
         arrays.append(array)
     return arrays
+
+
+def type_of(array: Array) -> str:
+    """The type of `array` in messages, ``f64[3]``."""
+    return f"{SHORT_NAME.get(array.dtype, array.dtype)}[{','.join(map(str, array.shape))}]"

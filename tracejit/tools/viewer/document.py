@@ -19,12 +19,15 @@ from ...codegen.instrument.debug_locations import Groups, assembly_lines, marked
 from ...codegen.llvm.compiler import assembly
 from ...codegen.llvm.function import FunctionCode, Marked
 from ...codegen.llvm.target import host
+from ...codegen.loops.nodes import Kernel as Loops
 from ...codegen.module.writer import Module, generate
+from ...codegen.nest.maps import ScheduledLoops
 from ...ir.graph import Function, Instruction, Location
 from ...loops.reports import LoopReport
 from .drawing import Drawing
 from .hints import as_json, hints, locations_of
 from .kernels import Apart, KernelRow, alike, kernel_rows
+from .loops import loop_listing
 from .measuring import Measured, made_up, measure
 from .numbering import numbered, with_views
 from .passes import Passed, StageNames, as_rows, listing, through_passes
@@ -173,20 +176,31 @@ class _Collector:
         )
 
     def _nests(self, rows: Sequence[KernelRow]) -> None:
-        """The kernels' descriptions, with the ops of each line of a nest."""
+        """The kernels' descriptions, with the ops of each line of a nest, or of its loops."""
         lines: list[Marked] = []
         self.nest_lines: dict[str, int] = {}
+        #: The loops of kernels, of those that share their code as well.
+        written: dict[str, Loops] = {}
         for row in rows:
             self.nest_lines[row.name] = len(lines)
             if row.nest is not None:
-                values = [*row.instruction.operands, *row.instruction.results]
+                values = [
+                    self.names[value] for value in (*row.instruction.operands, *row.instruction.results)
+                ]
                 names = {
                     theirs.result: self.names[own.result]
                     for theirs, own in row.own.items()
                     if len(own.results) == 1
                 }
-                head, *rest = row.nest.rows(names or self.names, [self.names[value] for value in values])
+                head, *rest = row.nest.rows(names or self.names, values)
                 lines.append((head[0].replace(f" {row.nest.name}:", f" {row.name}:", 1), row.origins))
+                if row.kernel is not None and isinstance(row.kernel.described, ScheduledLoops):
+                    written[row.name] = written[row.kernel.name] = row.kernel.described.loops
+                loops = written.get(row.name, written.get(row.kernel.name)) if row.kernel else None
+                if loops is not None:
+                    others = {theirs.origins: own.origins for theirs, own in row.own.items()}
+                    lines += loop_listing(loops, row.nest, values, names or self.names, others, row.origins)
+                    continue
                 for text, instruction in rest:
                     lines.append(
                         (text, row.own.get(instruction, instruction).origins if instruction else row.origins)
@@ -195,7 +209,7 @@ class _Collector:
                 lines.append((row.kernel.description, row.origins))
             else:
                 lines.append((f"{row.kind} {row.name}: {row.instruction.op.name}", row.origins))
-        self._stage("loops", "Loop nests", "one per kernel, with strides and estimates", lines)
+        self._stage("loops", "Loops", "of each kernel: estimates, its schedule and its loops", lines)
 
     def _machine_code(self, module: Module, rows: Sequence[KernelRow]) -> dict[str, dict[str, int]]:
         """LLVM text and assembly; where each kernel begins in them."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ....base.errors import TracejitError
 from ....ir.text import VERSION
+from ...compile_times import compile_times
 from ...dumping import file_name, language_of
 from ..colors import add_common_options, colored, wants_color
 from ..documents import write_text
@@ -40,6 +41,7 @@ examples:
   tracejit dump package.module:function --arg f32[128,64] --stage asm --target x86-64-v3
   tracejit dump loss.tir --vmap 32 --stage fused,loops
   tracejit dump loss.tir --stage svg -o loss.svg
+  tracejit dump loss.tir --times
 
 any program, unchanged:
   TRACEJIT_DUMP=optimized,llvm TRACEJIT_DUMP_DIR=stages python train.py
@@ -69,6 +71,11 @@ def add_parser(commands: Any) -> None:
         "--diff", nargs=2, metavar="STAGE", help="what changes from one stage to another, as a unified diff"
     )
     parser.add_argument(
+        "--times",
+        action="store_true",
+        help="how long compiling takes in either tier, and of that the loop form, by kernel and pass",
+    )
+    parser.add_argument(
         "--target",
         dest="machine",
         metavar="CPU",
@@ -84,13 +91,19 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print or write the stages; returns the exit code."""
-    if bool(options.stage) + options.all + (options.diff is not None) > 1:
-        raise UsageError("--stage, --all and --diff exclude each other")
+    if bool(options.stage) + options.all + (options.diff is not None) + options.times > 1:
+        raise UsageError("--stage, --all, --diff and --times exclude each other")
     target = machine(options.machine)
+    if options.times and target is not None:
+        raise UsageError("--times is of compiling for this machine: leave --target out")
     argnums = None if options.grad is None else parse_argnums(options.grad)
     plain = plain_subject(options)
     stages = Stages(plain, transformed(plain, options), argnums, options.vmap, target)
-    if options.all:
+    if options.times:
+        times = compile_times(stages.subject.trace())
+        texts = [json.dumps([tier.as_json() for tier in times])] if options.json else map(str, times)
+        write_text(options.output, "\n".join(texts) + "\n")
+    elif options.all:
         _write_all(stages, options)
     elif options.diff is not None:
         _emit(options, {"diff": stages.difference(*options.diff)})

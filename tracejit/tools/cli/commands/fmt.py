@@ -1,4 +1,4 @@
-"""``tracejit fmt``: files of the IR's text in their one layout."""
+"""``tracejit fmt``: files of the IR's text, and of the loop form's, in their one layout."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ....base.errors import ParseError
+from ....codegen.loops.formatter import format_kernels
 from ....ir.text.formatter import format_text
 from ..colors import add_common_options, colored, wants_color
 from ..documents import read_text, shown
 from ..errors import FAILED, OK, error_in_text
+from ..kernels import has_kernels
 
 _EXAMPLES = """\
 examples:
   tracejit fmt loss.tir            rewrite the file
   tracejit fmt < loss.tir          standard input to standard output
+  tracejit fmt sums.loops          the same of kernels in the loop form
   tracejit fmt --check *.tir       change nothing; exit code 1 where a file would change
   tracejit fmt --diff loss.tir     print what would change
 """
@@ -27,8 +30,8 @@ def add_parser(commands: Any) -> None:
     """Add ``fmt`` to the command line."""
     parser = commands.add_parser(
         "fmt",
-        help="lay .tir files out anew; names and comments stay",
-        description="Rewrite .tir files in their one layout. Names and comments stay.",
+        help="lay .tir and .loops files out anew; names and comments stay",
+        description="Rewrite .tir and .loops files in their one layout. Names and comments stay.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -45,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     for path in options.files:
         text = read_text(path)
         try:
-            formatted = format_text(text)
+            formatted = format_kernels(text) if has_kernels(path, text) else format_text(text)
         except ParseError as error:
             raise error_in_text(shown(path), error.line, error.column, error.problem, error.caret) from error
         if options.check or options.diff:

@@ -1,4 +1,5 @@
-"""``tracejit run``: a Function on inputs, by the interpreter, by native code, or by both, compared."""
+"""``tracejit run``: a Function, or a kernel in the loop form, on inputs, by the interpreter, by native code,
+or by both, compared."""
 
 from __future__ import annotations
 
@@ -11,14 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ....base.errors import TracejitError
-from ....ir.graph import Function
+from ....base.errors import CompileError, TracejitError
+from ....codegen.loops.interpreter import InterpretedFailure, interpret_kernel
 from ....ir.interpreter import interpret
 from ....runtime.executable import Executable
+from ....runtime.loop_kernels import NativeKernel
 from ....tracing.traces import Traced
 from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
-from ..inputs import Array, random_inputs, read_inputs
+from ..inputs import Array, random_inputs, read_arrays, read_inputs
+from ..kernels import buffer_arrays, kernel_of, names_kernel, symbol_values
 from ..loading import users_code
 from ..target_options import TARGET_HELP, add_target_options
 from ..targets import subject_of
@@ -30,8 +33,10 @@ examples:
   tracejit run loss.tir --random 0 --compare           by both; exit code 1 where they differ
   tracejit run loss.tir --random 0 -o results.npz
   tracejit run train.py:loss --args-from train.py:example --compare
+  tracejit run sums.loops --random 0 --symbol n=100 --compare
 
 The arrays of a .npz are found by the parameters' names, or as arr_0, arr_1, ...: np.savez("data.npz", x, y).
+Those of a kernel are flat, by its buffers' names; results of which there are none are zeros before it runs.
 Results are compared by --rtol, relative to the largest magnitude in a result; integers and booleans must be
 equal, and NaNs and infinities in the same places.
 """
@@ -44,8 +49,9 @@ def add_parser(commands: Any) -> None:
     """Add ``run`` to the command line."""
     parser = commands.add_parser(
         "run",
-        help="run a function on inputs, interpreted, compiled, or both and compared",
-        description=f"Run a function on inputs and print its results.\n\n{TARGET_HELP}",
+        help="run a function or kernel on inputs, interpreted, compiled, or both and compared",
+        description="Run a function on inputs and print its results; or FILE.loops, FILE.loops:KERNEL, a\n"
+        f"kernel in the loop form.\n\n{TARGET_HELP}",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -53,6 +59,9 @@ def add_parser(commands: Any) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--inputs", metavar="FILE.npz", help="the arrays to run on")
     source.add_argument("--random", type=int, metavar="SEED", help="run on random arrays")
+    parser.add_argument(
+        "--symbol", action="append", default=[], metavar="NAME=NUMBER", help="the value of a kernel's symbol"
+    )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--native", action="store_true", help="run compiled code instead of the interpreter")
     how.add_argument("--compare", action="store_true", help="run both and compare")
@@ -65,6 +74,10 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, and print the results; returns the exit code."""
+    if names_kernel(options.target):
+        return _run_kernel(options)
+    if options.symbol:
+        raise UsageError(f"--symbol is for kernels in the loop form, and {options.target} is none")
     subject = subject_of(options)
     subject.seed = options.random or 0
     given = subject.valued
@@ -89,14 +102,59 @@ def run(options: argparse.Namespace) -> int:
         outcomes["native"] = _outcome(
             options.target, "native code", traced, lambda: Executable(function)(inputs)
         )
+    labels = [f"result{position}" for position in range(len(next(iter(outcomes.values()))))]
+    types = [str(value.type) for value in function.results]
+    return _report(options, {"function": function.name}, labels, types, outcomes)
+
+
+def _run_kernel(options: argparse.Namespace) -> int:
+    """Run a kernel in the loop form; returns the exit code."""
+    if options.arg or options.args_from or options.static or options.grad or options.vmap:
+        raise UsageError(f"{options.target} is a kernel: give it --inputs or --random")
+    kernel, _ = kernel_of(options.target)
+    given = {} if options.inputs is None else read_arrays(options.inputs)
+    if options.inputs is None and options.random is None and any(not b.out for b in kernel.buffers):
+        raise UsageError(f"@{kernel.name} has {len(kernel.buffers)} buffers: give --inputs or --random")
+    symbols = symbol_values(kernel, options.symbol, given)
+    buffers = buffer_arrays(kernel, symbols, given, options.inputs or "", options.random or 0)
+    outcomes: dict[str, list[Array]] = {}
+    if not options.native:
+        arrays = [array.copy() for array in buffers]
+        try:
+            interpret_kernel(kernel, arrays, symbols)
+        except InterpretedFailure as error:
+            raise TargetError(f"{options.target}: the kernel failed: {error}") from error
+        outcomes["interpreter"] = arrays
+    if options.native or options.compare:
+        arrays = [array.copy() for array in buffers]
+        try:
+            NativeKernel(kernel)(arrays, symbols)
+        except CompileError as error:
+            raise TargetError(f"{options.target}: {error}") from error
+        outcomes["native"] = arrays
+    written = [place for place, buffer in enumerate(kernel.buffers) if buffer.out]
+    results = {how: [arrays[place] for place in written] for how, arrays in outcomes.items()}
+    labels = [kernel.buffers[place].name for place in written]
+    types = [f"{kernel.buffers[place].dtype}[{buffers[place].size}]" for place in written]
+    return _report(options, {"kernel": kernel.name}, labels, types, results)
+
+
+def _report(
+    options: argparse.Namespace,
+    head: dict[str, str],
+    labels: Sequence[str],
+    types: Sequence[str],
+    outcomes: dict[str, list[Array]],
+) -> int:
+    """Print or write the results, called `labels`; returns the exit code. `head` opens the JSON object."""
     results = next(iter(outcomes.values()))
     if options.output is not None:
-        np.savez(Path(options.output), **{f"result{i}": result for i, result in enumerate(results)})  # type: ignore[arg-type]
+        np.savez(Path(options.output), **dict(zip(labels, results, strict=True)))  # type: ignore[arg-type]
     differences = _compared(outcomes, options.rtol) if options.compare else []
     if options.json:
-        print(json.dumps(_as_json(function, results, differences, compared=options.compare)))
+        print(json.dumps({**head, "results": _as_json(labels, types, results, differences)}))
     else:
-        _print(function, results, differences, compared=options.compare)
+        _print(labels, types, results, differences)
     return FAILED if any(mapping["differs"] for mapping in differences) else OK
 
 
@@ -155,32 +213,44 @@ def difference(want: Array, got: Array, rtol: float | None = None) -> dict[str, 
 
 
 def _print(
-    function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
+    labels: Sequence[str],
+    types: Sequence[str],
+    results: Sequence[Array],
+    differences: Sequence[dict[str, Any]],
 ) -> None:
-    for position, (result, value) in enumerate(zip(results, function.results, strict=False)):
+    for position, (label, type_, result) in enumerate(zip(labels, types, results, strict=True)):
         text = np.array2string(result, threshold=200)
-        print(f"result {position}: {value.type}{' ' if chr(10) not in text else chr(10)}{text}")
-        if compared:
+        print(f"{_spaced(label)}: {type_}{' ' if chr(10) not in text else chr(10)}{text}")
+        if differences:
             far = differences[position]
             where = f" at {far['at']}" if far["at"] is not None else ""
             verdict = "DIFFERS" if far["differs"] else "agrees"
-            if value.dtype.kind in "fc":
+            if result.dtype.kind in "fc":
                 gap, most = far["largest"], far["allowed"]
                 print(f"  native {verdict}: largest difference {gap:.3g}{where}, allowed {most:.3g}")
             else:
                 print(f"  native {verdict}: {far['largest']:.0f} elements differ{where}")
 
 
+def _spaced(label: str) -> str:
+    """``result 0`` for result0."""
+    return label.replace("result", "result ", 1) if label.startswith("result") else label
+
+
 def _as_json(
-    function: Function, results: Sequence[Array], differences: Sequence[dict[str, Any]], *, compared: bool
-) -> dict[str, Any]:
-    report: dict[str, Any] = {"function": function.name, "results": []}
-    for position, (result, value) in enumerate(zip(results, function.results, strict=False)):
-        entry: dict[str, Any] = {"type": str(value.type), "values": _plain(result.tolist())}
-        if compared:
+    labels: Sequence[str],
+    types: Sequence[str],
+    results: Sequence[Array],
+    differences: Sequence[dict[str, Any]],
+) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
+    for position, (label, type_, result) in enumerate(zip(labels, types, results, strict=True)):
+        entry: dict[str, Any] = {} if label == f"result{position}" else {"name": label}
+        entry |= {"type": type_, "values": _plain(result.tolist())}
+        if differences:
             entry["comparison"] = differences[position]
-        report["results"].append(entry)
-    return report
+        entries.append(entry)
+    return entries
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``tracejit verify``: whether files of the IR's text are valid."""
+"""``tracejit verify``: whether files of the IR's text, and of the loop form's, are valid."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import sys
 from typing import Any
 
 from ..colors import add_common_options
-from ..documents import check, read_document, shown
+from ..documents import check, parse_text, read_text, shown
 from ..errors import FAILED, OK, TargetError, UsageError
+from ..kernels import check_kernels, has_kernels, parse_kernel_text
 
 _EXAMPLES = """\
 examples:
-  tracejit verify loss.tir step.tir
+  tracejit verify loss.tir step.tir sums.loops
   tracejit dump train.py:loss --arg f64[8] | tracejit verify
   tracejit verify --json *.tir
 
@@ -26,8 +27,9 @@ def add_parser(commands: Any) -> None:
     """Add ``verify`` to the command line."""
     parser = commands.add_parser(
         "verify",
-        help="check that .tir files are well formed and valid",
-        description="Parse .tir files and check the invariants of the IR (docs/ir.md).",
+        help="check that .tir and .loops files are well formed and valid",
+        description="Parse .tir files and check the invariants of the IR (docs/ir.md);\nparse .loops files "
+        "and check those of the loop form (docs/developing/loops.md).",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -45,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
         report: dict[str, Any] = {"file": shown(path), "valid": True}
         reports.append(report)
         try:
-            document = read_document(path)
-            check(document, path)
+            names = _valid(path)
         except (TargetError, UsageError) as error:
             code = FAILED
             report |= {"valid": False, "problem": str(error)}
@@ -57,10 +58,22 @@ def run(options: argparse.Namespace) -> int:
                 if isinstance(error, TargetError) and error.detail:
                     print(error.detail, file=sys.stderr)
             continue
-        report["functions"] = [function.name for function in document.functions]
+        report |= names
         if not options.json and not options.quiet:
-            count = len(document.functions)
-            print(f"{shown(path)}: valid, {count} function{'s' * (count != 1)}")
+            ((what, found),) = names.items()
+            print(f"{shown(path)}: valid, {len(found)} {what if len(found) != 1 else what[:-1]}")
     if options.json:
         print(json.dumps(reports))
     return code
+
+
+def _valid(path: str) -> dict[str, list[str]]:
+    """The names of the ``functions`` or ``kernels`` in a valid file. Raises UsageError or TargetError."""
+    text = read_text(path)
+    if has_kernels(path, text):
+        document = parse_kernel_text(text, path)
+        check_kernels(document, path)
+        return {"kernels": [kernel.name for kernel in document.kernels]}
+    functions = parse_text(text, path)
+    check(functions, path)
+    return {"functions": [function.name for function in functions.functions]}

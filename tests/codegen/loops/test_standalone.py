@@ -1,0 +1,83 @@
+"""Modules of one kernel: what runs, and what is refused since there is no code for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracejit.base.errors import CompileError
+from tracejit.codegen.loops.parser import parse_kernel
+from tracejit.codegen.loops.passes import parse_schedule, scheduled
+from tracejit.codegen.loops.verifier import verify_kernel
+from tracejit.codegen.tiers import BASELINE, OPTIMIZED
+from tracejit.runtime.loop_kernels import NativeKernel
+
+from ...loop_cases import check_native
+
+SUM = """kernel @"a sum"(n >= 1, b0: f64[n], b1: out f64[n]) {
+  for i in 0:n {
+    %x: f64 = load b0[i]
+    %y: f64 = exp(%x)
+    store b1[i], %y
+  }
+}"""
+ROWS = """kernel @rows(b0: f64[91], b1: out f64[91]) {
+  for i in 0:7 {
+    for j in 0:13 {
+      %x: f64 = load b0[i + 7*j]
+      store b1[13*i + j], %x
+    }
+  }
+}"""
+
+
+@pytest.mark.parametrize("tier", [BASELINE, OPTIMIZED], ids=lambda tier: tier.name)
+def test_symbols_are_arguments(tier) -> None:
+    kernel = scheduled(parse_kernel(SUM), parse_schedule("vectorize(i, 8) poll(i)"))
+    native = NativeKernel(kernel, tier)
+    for size in (1, 8, 19):
+        x, y = np.linspace(-1, 1, size), np.zeros(size)
+        native([x, y], {"n": size})
+        np.testing.assert_allclose(y, np.exp(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "", "vectorize(j, 4) peel(j, 4)", "parallelize(i, 2) vectorize(j, 4)", "parallelize(i, 1) stream(b1)",
+        "tile(i, j, 4, 1) peel(i, 4) peel(j, 4) peel(a, 4) transpose_reads(r)", "vectorize(i, 2)",
+    ],
+)  # fmt: skip
+def test_schedules(schedule: str) -> None:
+    kernel = scheduled(parse_kernel(ROWS), parse_schedule(schedule))
+    verify_kernel(kernel)
+    assert check_native(kernel, 0, OPTIMIZED)
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (
+            "%k: i64 = load b0[0] %x: i64 = load b0[%k] where 0 <= %k < 9 store b1[0], %x",
+            "indices that are values",
+        ),
+        ("for i in 0:3 { for j in 0:n { store b2[i*n + j], 0:i64 } }", "rows whose length is a symbol"),
+        (
+            "for l in 0:2 lanes 2 { %x, %y: i64 = load b0[l] store b1[2*l], %x, %y }",
+            "columns that do not follow",
+        ),
+        ("for l in 0:2 lanes 2 { if 0 <= l - 1 { store b1[l], 0:i64 } }", "conditions that lanes have"),
+        ("for l in 0:2 lanes 2 { for m in 0:2 lanes 2 { store b1[2*l + m], 0:i64 } }", "lanes in lanes"),
+        ("store b1[8], 1:i64 for t..s in 0:4 tasks { store b1[t], 0:i64 }", "nothing beside it"),
+        (
+            "for t..s in 0:4 tasks { store b1[t], 0:i64 } for t..s in 0:4 tasks { store b1[t + 4], 0:i64 }",
+            "nothing beside it",
+        ),
+        ("while { %c: bool = lt(1:i64, 0:i64) } if %c", "While"),
+    ],
+)
+def test_what_there_is_no_code_for(body: str, problem: str) -> None:
+    kernel = parse_kernel(f"kernel @f(n >= 1, b0: i64[9], b1: out i64[9], b2: out i64[3*n]) {{ {body} }}")
+    verify_kernel(kernel)
+    with pytest.raises(CompileError, match=problem):
+        NativeKernel(kernel)
