@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
-from .affine import Ranges
+from .affine import Affine, Ranges, affine
 from .nodes import For, Kernel, While
 from .rewriting import NotApplicable
 from .verifier import Reached, accesses_of, entered, iterations_apart
@@ -31,6 +32,10 @@ def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step
     ranges = Ranges(kernel.symbols)
     for outer in around:
         ranges = entered(outer, ranges)
+    if any(map(ranges.at_least, loop.lo)) and all(
+        _injective(loop, group, first=affine(0)) for group in written.values()
+    ):
+        return
     for group in written.values():
         for mine, theirs in itertools.product(group, repeat=2):
             if mine.written and not iterations_apart(loop, mine, theirs, ranges):
@@ -40,14 +45,15 @@ def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step
                 )
 
 
-def _injective(loop: For, accesses: list[Reached]) -> bool:
+def _injective(loop: For, accesses: list[Reached], first: Affine | None = None) -> bool:
     """Whether `accesses` of one buffer, which are alike but for a number, take other elements in each
     iteration of `loop`: whether strides, from the smallest one on, are larger than what all before them span.
 
-    That tells most loops over arrays; those that it does not tell are asked in full.
+    That tells most loops over arrays, or does where they are told to begin at `first`; those that it does not
+    tell are asked in full.
     """
-    first = accesses[0]
-    if any(access.index.terms != first.index.terms for access in accesses):
+    terms = accesses[0].index.terms
+    if any(access.index.terms != terms for access in accesses):
         return False
     offsets = sorted({access.index.constant for access in accesses})
     span = max(access.count for access in accesses) - 1
@@ -58,10 +64,10 @@ def _injective(loop: For, accesses: list[Reached]) -> bool:
         strides.append((offsets[1] - offsets[0], len(offsets)))
     else:
         span += offsets[-1] - offsets[0]
-    for name, factor in first.index.terms:
+    for name, factor in terms:
         inner = loops.get(name)
         if inner is not None:
-            trips = _most_trips(inner)
+            trips = _most_trips(inner, (*inner.lo, first) if inner is loop and first else inner.lo)
             if trips is None and inner is not loop:
                 return False
             strides.append((abs(factor) * inner.step, trips or 0))
@@ -73,15 +79,15 @@ def _injective(loop: For, accesses: list[Reached]) -> bool:
             return False
         # so many iterations as one likes reach beyond any other stride
         reach = reach + stride * (trips - 1) if trips else math.inf
-    return bool(first.index.coefficient(loop.index).constant)
+    return bool(accesses[0].index.coefficient(loop.index).constant)
 
 
-def _most_trips(loop: For) -> int | None:
-    """The most iterations that `loop` has, None where that is no number."""
-    lo = [bound.number for bound in loop.lo if bound.number is not None]
+def _most_trips(loop: For, begins: Sequence[Affine]) -> int | None:
+    """The most iterations of `loop`, which begins behind all of `begins`; None where that is no number."""
+    lo = [bound.number for bound in begins if bound.number is not None]
     hi = [bound.number for bound in loop.hi if bound.number is not None]
     if lo and hi:
         return max(0, -(-(min(hi) - max(lo)) // loop.step))
-    spans = [high.plus(low, -1).number for low in loop.lo for high in loop.hi]
+    spans = [high.plus(low, -1).number for low in begins for high in loop.hi]
     known = [span for span in spans if span is not None]
     return max(0, -(-min(known) // loop.step)) if known else None
