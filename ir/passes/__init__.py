@@ -33,6 +33,7 @@ from .layout.fills import drop_fills
 from .layout.joins import read_joins
 from .layout.pads import move_pads
 from .layout.repeats import delay_repeats
+from .layout.sunk_broadcasts import sink_broadcasts
 from .layout.updates import place_updates
 from .loops.carry_chains import shorten_carry_chains
 from .loops.control_flow import map_regions
@@ -67,6 +68,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("widen-float16", widen_float16),  # arithmetic on float16 in float32, and rounded
     Pass("complex-planes", complex_planes, otherwise=interpreted),  # two real values for a complex one
     Pass("dce", dce),  # dead code elimination; gradients leave much
+    Pass("sink-broadcasts", sink_broadcasts),  # large repeated values repeated behind what reads them
     Pass("simplify", simplify),  # algebraic simplification, and views of views
     Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow
