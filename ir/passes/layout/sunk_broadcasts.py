@@ -42,8 +42,8 @@ _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 
 
 def sink_broadcasts(function: Function) -> Function:
-    """*Requires*: no composites, no planes of complex numbers that are whole. *Ensures*: the same results, up
-    to the rounding of sums of repeated elements; no dead code where it changed anything."""
+    """*Requires*: no composites. *Ensures*: the same results, up to the rounding of sums of repeated elements;
+    no dead code where it changed anything."""
     if not any(_is_large_broadcast(instruction) for instruction in function.body):
         return function
     pass_ = _Sinking(function)
@@ -142,7 +142,7 @@ class _Sinking:
             result = self._together(instruction)
         elif op.kind is Kind.REDUCTION:
             result = self._reduction(instruction, self.lines[instruction.operands[0]])
-        elif op.kind is Kind.CONTRACTION:
+        elif op.name == "matmul":
             result = self._contraction(instruction)
         elif op.name in ("transpose", "slice", "reshape"):
             line = self.lines[instruction.operands[0]]
@@ -221,8 +221,6 @@ class _Sinking:
     def _contraction(self, instruction: Instruction) -> Value | None:
         """Products: rows, columns and matrices that are repeated are multiplied once; so is what is repeated
         along the sum on both sides."""
-        if instruction.op.name != "matmul":
-            return None
         (x, y), shape = instruction.operands, instruction.result.shape
         left, right = (self.lines.get(operand) for operand in (x, y))
         rows, columns = list(x.shape), list(y.shape)
@@ -342,13 +340,8 @@ class _Sinking:
                 still.append(place)
         if all(inner[place] is operands[place] for place in inner):
             return None
-        order = [
-            *range(first),
-            *range(first, min(slices, last)),
-            *invariants,
-            *still,
-            *range(last, len(operands)),
-        ]
+        before, behind = range(min(slices, last)), range(last, len(operands))
+        order = [*before, *invariants, *still, *behind]
         given = [inner.get(place, operands[place]) for place in order]
         if "slices" in attrs:
             attrs["slices"] = len(still)
