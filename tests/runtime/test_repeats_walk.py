@@ -1,0 +1,131 @@
+"""A walk over ops of large arguments and captures that repeat elements: values are NumPy's, and no code has
+the array in memory.
+
+Programs, shapes, dtypes, axes that repeat and the way in which the array comes are drawn; the seed is
+`TRACEJIT_REPEATS_SEED`. Memory is counted: the arena of the code that ran, which has all of its intermediate
+values.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.interface import REPEATED_BYTES
+from tracejit.runtime.executable import Executable
+
+from ..support import Array
+
+SEED: Final = int(os.environ.get("TRACEJIT_REPEATS_SEED", "37"))
+#: Arrays in each test of a program.
+DRAWS: Final = 3
+SHAPES: Final = ((600, 400), (400, 600), (40, 70, 90), (512, 512))
+
+Program = Callable[[Any, Any, int], Any]
+
+
+def scan(xp: Any, x: Any, axis: int) -> Any:
+    """The sums of slices, one after the other."""
+    return x.sum() if xp is np else tj.scan(lambda s, row: (s + row.sum(), None), x[:1].sum() * 0, x)[0]
+
+
+def rows(xp: Any, x: Any, axis: int) -> Any:
+    total = x[0].sum() * 0
+    for i in range(x.shape[0]):
+        total += x[i].sum() * (i % 3)
+    return total
+
+
+def search(xp: Any, x: Any, axis: int) -> Any:
+    i, total = 0, x[0].sum() * 0
+    while i < x.shape[0] and total < 1000000:
+        total += abs(x[i]).max() + 1
+        i += 1
+    return total
+
+
+def vector(xp: Any, x: Any, size: int) -> Any:
+    return xp.asarray((np.arange(size) % 5 - 2).astype(np.asarray(0, x.dtype).dtype))
+
+
+def matrix(xp: Any, x: Any, *shape: int) -> Any:
+    return vector(xp, x, shape[0] * shape[1]).reshape(shape)
+
+
+PROGRAMS: Final[dict[str, Program]] = {
+    "matrix by vector": lambda xp, x, axis: x @ vector(xp, x, x.shape[-1]),
+    "vector by matrix": lambda xp, x, axis: vector(xp, x, x.shape[-2]) @ x,
+    "matrix by few columns": lambda xp, x, axis: x @ matrix(xp, x, x.shape[-1], 7),
+    "few rows by matrix": lambda xp, x, axis: matrix(xp, x, 7, x.shape[-2]) @ x,
+    "many rows by matrix": lambda xp, x, axis: matrix(xp, x, 65, x.shape[-2]) @ x,
+    "arithmetic, and a product": lambda xp, x, axis: (x * 2 + 1) @ vector(xp, x, x.shape[-1]),
+    "choices, and a product": lambda xp, x, axis: xp.where(x > 0, x, 1 - x) @ matrix(xp, x, x.shape[-1], 3),
+    "squares": lambda xp, x, axis: xp.swapaxes(x, -1, -2) @ x,
+    "einsum": lambda xp, x, axis: xp.einsum("...ij,...ik->...j", x, x),
+    "its own column": lambda xp, x, axis: x[..., 0].sum() + x[..., :, 1:2].swapaxes(-1, -2) @ x,
+    "folds": lambda xp, x, axis: (x.sum(axis), x.max(axis), x.min(), (x > 2).any(axis), xp.count_nonzero(x)),
+    "rows less their maxima": lambda xp, x, axis: (x - x.max(axis, keepdims=True)).sum(0),
+    "shares": lambda xp, x, axis: (x / (abs(x).sum(axis, keepdims=True) + 1)) @ xp.ones(x.shape[-1]),
+    "variance": lambda xp, x, axis: xp.var(x, axis=axis),
+    "places": lambda xp, x, axis: (xp.argmax(x, axis=axis), xp.argmin(x, axis=axis)),
+    "running": lambda xp, x, axis: xp.cumsum(x, axis=axis).max(axis),
+    "sorted": lambda xp, x, axis: (xp.sort(x, axis=axis).max(axis), xp.argsort(x, axis=axis, stable=True).max()),
+    "taken": lambda xp, x, axis: (xp.take(x, np.array([3, -1]), axis=axis), x[np.array([1, 2])], x[3:, ..., 5]),
+    "searched": lambda xp, x, axis: xp.searchsorted(vector(xp, x, 5), x).sum(axis),
+    "joined": lambda xp, x, axis: xp.stack([x, x + 1]).sum(axis),
+    "axes cut": lambda xp, x, axis: x.reshape(x.shape[0] // 2, 2, *x.shape[1:]).max(axis),
+    "axes merged": lambda xp, x, axis: x.reshape(x.shape[0] // 2, -1).sum(axis % 2),
+    "turned": lambda xp, x, axis: xp.flip(xp.swapaxes(x, 0, -1), 0)[..., ::3].sum(axis),
+    "scan": scan, "loop over rows": rows, "loop while": search,
+}  # fmt: skip
+
+
+def drawn(rng: np.random.Generator) -> Array:
+    """A large array of small whole numbers, whose sums are exact in float64, that repeats along some axes."""
+    shape = SHAPES[rng.integers(len(SHAPES))]
+    repeated = rng.integers(0, 2, len(shape)).astype(bool)
+    repeated[rng.integers(len(shape))] = True
+    dtype = ("f8", "f8", "i8", "f4", "i4")[rng.integers(5)]
+    base = rng.integers(-4, 5, np.where(repeated, 1, shape)).astype(dtype)
+    array = np.broadcast_to(base, (2, *shape) if dtype in ("f4", "i4") else shape)
+    return array.swapaxes(-1, -2) if rng.integers(3) == 0 else array
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng((SEED, list(PROGRAMS).index(name)))
+    made: list[Executable] = []
+    initialize = Executable.__init__
+
+    def counted(executable: Executable, *args: Any, **options: Any) -> None:
+        initialize(executable, *args, **options)
+        made.append(executable)
+
+    monkeypatch.setattr(Executable, "__init__", counted)
+    for number in range(DRAWS):
+        x, run = drawn(rng), PROGRAMS[name]
+        axis = int(rng.integers(x.ndim))
+        way = ("argument", "captured")[number % 2]
+        case = f"{name}: {x.dtype} {x.shape}, strides {x.strides}, axis {axis}, {way}, seed {SEED}"
+        assert x.nbytes >= REPEATED_BYTES
+        want = run(np, x, axis)
+        made.clear()
+        if way == "argument":
+            got = tj.jit(lambda x: run(tj, x, axis))(x)
+        else:
+            held = tj.asarray(x)
+            got = tj.jit(lambda: run(tj, held, axis))()
+        ran = [executable for executable in made if not executable._variants]
+        several = isinstance(want, tuple)
+        for result, expected in zip(got if several else (got,), want if several else (want,), strict=True):
+            tolerance = 1e-4 if x.dtype == "f4" else 1e-9
+            np.testing.assert_allclose(
+                np.asarray(result), expected, rtol=tolerance, atol=tolerance, err_msg=case
+            )
+        most = max(executable.arena_bytes for executable in ran)
+        assert most < x.nbytes // 2, (case, most, x.nbytes)
