@@ -162,7 +162,8 @@ LINES = {
     "spectrum": "tj.sum(abs(tj.fft.rfft(x, axis=1)), axis=0)", "inner": "tj.einsum('ij,ij->j', x, x)",
     "sum of rows": "tj.ones(len(x)) @ x", "arithmetic": "tj.ones(len(x)) @ (x * 2 + 1)",
     "squares": "x.T @ x", "place": "tj.argmax(x, axis=0)", "folded": "x.reshape(-1, 4 * x.shape[1]).sum(1)",
-    "scan": "tj.scan(lambda s, row: (s + row.sum(), None), 0.0, x)[0]", "loop": "tj.fori_loop(0, len(x), lambda i, s: s + x[i].sum(), 0.0)",
+    "scan": "tj.scan(lambda s, row: (s + row.sum(), None), 0.0, x)[0]",
+    "loop": "tj.fori_loop(0, len(x), lambda i, s: s + x[i].sum(), 0.0)",
     "gradient": "tj.grad(lambda w: ((x @ w) ** 2).sum())(row)",
 }  # fmt: skip
 

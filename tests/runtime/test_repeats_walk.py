@@ -17,6 +17,8 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.interface import REPEATED_BYTES
+from tracejit.ir.builder import Builder
+from tracejit.ir.types import TensorType
 from tracejit.runtime.executable import Executable
 
 from ..support import Array
@@ -66,7 +68,11 @@ PROGRAMS: Final[dict[str, Program]] = {
     "arithmetic, and a product": lambda xp, x, axis: (x * 2 + 1) @ vector(xp, x, x.shape[-1]),
     "choices, and a product": lambda xp, x, axis: xp.where(x > 0, x, 1 - x) @ matrix(xp, x, x.shape[-1], 3),
     "squares": lambda xp, x, axis: xp.swapaxes(x, -1, -2) @ x,
-    "einsum": lambda xp, x, axis: xp.einsum("...ij,...ik->...j", x, x),
+    "einsum": lambda xp, x, axis: xp.einsum("...ij,i->...j", x, vector(xp, x, x.shape[-2])).sum(),
+    "contracted": lambda xp, x, axis: xp.tensordot(x, vector(xp, x, x.shape[axis]), ((axis,), (0,))),
+    "contracted from the left": lambda xp, x, axis: xp.tensordot(
+        matrix(xp, x, 3, x.shape[axis]), x, ((1,), (axis,))
+    ),
     "its own column": lambda xp, x, axis: x[..., 0].sum() + x[..., :, 1:2].swapaxes(-1, -2) @ x,
     "folds": lambda xp, x, axis: (x.sum(axis), x.max(axis), x.min(), (x > 2).any(axis), xp.count_nonzero(x)),
     "rows less their maxima": lambda xp, x, axis: (x - x.max(axis, keepdims=True)).sum(0),
@@ -74,8 +80,9 @@ PROGRAMS: Final[dict[str, Program]] = {
     "variance": lambda xp, x, axis: xp.var(x, axis=axis),
     "places": lambda xp, x, axis: (xp.argmax(x, axis=axis), xp.argmin(x, axis=axis)),
     "running": lambda xp, x, axis: xp.cumsum(x, axis=axis).max(axis),
-    "sorted": lambda xp, x, axis: (xp.sort(x, axis=axis).max(axis), xp.argsort(x, axis=axis, stable=True).max()),
-    "taken": lambda xp, x, axis: (xp.take(x, np.array([3, -1]), axis=axis), x[np.array([1, 2])], x[3:, ..., 5]),
+    "sorted": lambda xp, x, axis: (xp.sort(x, axis=axis).max(axis),),
+    "sorted places": lambda xp, x, axis: xp.argsort(x, axis=axis, stable=True).max(),
+    "taken": lambda xp, x, axis: (xp.take(x, np.array([1, -1]), axis=axis), x[np.array([1])], x[1:, ..., 3]),
     "searched": lambda xp, x, axis: xp.searchsorted(vector(xp, x, 5), x).sum(axis),
     "joined": lambda xp, x, axis: xp.stack([x, x + 1]).sum(axis),
     "axes cut": lambda xp, x, axis: x.reshape(x.shape[0] // 2, 2, *x.shape[1:]).max(axis),
@@ -94,6 +101,14 @@ def drawn(rng: np.random.Generator) -> Array:
     base = rng.integers(-4, 5, np.where(repeated, 1, shape)).astype(dtype)
     array = np.broadcast_to(base, (2, *shape) if dtype in ("f4", "i4") else shape)
     return array.swapaxes(-1, -2) if rng.integers(3) == 0 else array
+
+
+def called(run: Program, x: Array, axis: int, way: str) -> Any:
+    """The results of a jitted function, which gets `x` as an argument or from its closure."""
+    if way == "argument":
+        return tj.jit(lambda x: run(tj, x, axis))(x)
+    held = tj.asarray(x)
+    return tj.jit(lambda: run(tj, held, axis))()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -115,11 +130,7 @@ def test_values_and_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert x.nbytes >= REPEATED_BYTES
         want = run(np, x, axis)
         made.clear()
-        if way == "argument":
-            got = tj.jit(lambda x: run(tj, x, axis))(x)
-        else:
-            held = tj.asarray(x)
-            got = tj.jit(lambda: run(tj, held, axis))()
+        got = called(run, x, axis, way)
         ran = [executable for executable in made if not executable._variants]
         several = isinstance(want, tuple)
         for result, expected in zip(got if several else (got,), want if several else (want,), strict=True):
@@ -128,4 +139,35 @@ def test_values_and_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
                 np.asarray(result), expected, rtol=tolerance, atol=tolerance, err_msg=case
             )
         most = max(executable.arena_bytes for executable in ran)
-        assert most < x.nbytes // 2, (case, most, x.nbytes)
+        results = sum(np.asarray(result).nbytes for result in (want if several else (want,)))
+        assert most < x.nbytes // 2 + results, (case, most, x.nbytes)
+
+
+#: Sizes of products: one, tails of vectors, and those of each kernel.
+SIZES: Final = (1, 2, 3, 5, 7, 8, 16, 17, 33, 64, 100, 257)
+
+
+def test_products_read_lines_where_they_lie() -> None:
+    """Products of small matrices that repeat elements along any axes, rows or columns contiguous."""
+    rng = np.random.default_rng(SEED)
+    for _ in range(30):
+        m, k, n = (int(rng.choice(SIZES)) for _ in range(3))
+        batch = () if rng.integers(3) else (int(rng.integers(1, 4)),)
+        dtype = np.dtype(("f4", "f8", "i4", "i8")[rng.integers(4)])
+        builder, operands, arrays, whole = Builder(), [], [], []
+        for shape in ((*batch, m, k), (*batch, k, n)):
+            base = tuple([1 if rng.integers(2) else size for size in shape])
+            line = rng.integers(-4, 5, base).astype(dtype)
+            if rng.integers(2):
+                array = np.ascontiguousarray(np.swapaxes(line, -1, -2))
+                value = builder.parameter(TensorType(dtype, array.shape))
+                turned = builder.transpose(value, perm=(*range(len(batch)), len(batch) + 1, len(batch)))
+            else:
+                array, turned = line, builder.parameter(TensorType(dtype, base))
+            operands.append(builder.broadcast(turned, shape=shape))
+            arrays.append(array)
+            whole.append(np.broadcast_to(line, shape))
+        function = builder.finish("f", [builder.matmul(*operands)])
+        (got,) = Executable(function)(arrays)
+        case = f"{batch} {m}x{k} @ {k}x{n} {dtype}, strides {[x.strides for x in whole]}, seed {SEED}"
+        np.testing.assert_array_equal(got, np.matmul(*map(np.ascontiguousarray, whole)), err_msg=case)

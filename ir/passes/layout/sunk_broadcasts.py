@@ -28,7 +28,7 @@ from ...registry import Kind
 from ...types import Shape
 from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
-from ..rewriting import constant_of
+from ..rewriting import constant_of, defined_by
 from .factors import grouped, refined, wide
 
 #: Elements from which on a value is large: smaller ones are cheap to have in memory.
@@ -42,8 +42,8 @@ _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 
 
 def sink_broadcasts(function: Function) -> Function:
-    """*Requires*: no composites. *Ensures*: the same results, up to the rounding of sums of repeated elements;
-    no dead code where it changed anything."""
+    """*Requires*: no composites. *Ensures*: the same results, up to the rounding of sums of repeated
+    elements; no dead code where it changed anything."""
     if not any(_is_large_broadcast(instruction) for instruction in function.body):
         return function
     pass_ = _Sinking(function)
@@ -97,14 +97,18 @@ class _Sinking:
                 self.changed = True
                 for old, new in zip(original.results, results, strict=True):
                     self.table[old] = new
-            for written in b.body[start:]:
-                for result in written.results:
-                    self.defs[result] = written
-                if written.op.name == "broadcast":
-                    self._note(written)
+            self._define(start)
         return Function(
             self.function.name, self.function.params, tuple(b.body), self.table.all(self.function.results)
         )
+
+    def _define(self, start: int) -> None:
+        """Note the instructions of the body from number `start` on."""
+        for written in self.b.body[start:]:
+            for result in written.results:
+                self.defs[result] = written
+            if written.op.name == "broadcast":
+                self._note(written)
 
     def _aligned(self, broadcast: Instruction) -> Value:
         """The result of `broadcast`, from what it repeats with as many axes."""
@@ -131,6 +135,10 @@ class _Sinking:
 
     def _sunk(self, instruction: Instruction) -> tuple[Value, ...] | None:
         """The results of `instruction` from what its operands repeat; None where it stays as it is."""
+        if instruction.op.name == "matmul" and len(instruction.result.shape) == 2:
+            product = self._by_matrices(*instruction.operands)
+            if product is not None:
+                return (product,)
         if self.lines.keys().isdisjoint(instruction.operands):
             return None
         op = instruction.op
@@ -245,6 +253,43 @@ class _Sinking:
         small = (*rows[:-1], columns[-1])
         product = self.b.mul(self._repeat(x, small), self._repeat(y, small))
         return self._repeat(self._times(product, terms), shape)
+
+    def _by_matrices(self, x: Value, y: Value) -> Value | None:
+        """A product whose rows or columns are merged axes, some of which are repeated, as one of many
+        matrices before the merge: apart, what is merged would be in memory."""
+        rows = self._merged(x)
+        if rows is not None and rows.shape[-1] == x.shape[-1]:
+            return self._reshaped(self._times_matrix(rows, y), (x.shape[0], y.shape[1]))
+        columns = self._merged(y)
+        if columns is None or columns.shape[0] != y.shape[0]:
+            return None
+        rank = len(columns.shape)
+        start = len(self.b.body)
+        perm = (*range(1, rank), 0)
+        moved = self.b.transpose(self.lines[columns].value, perm=perm)
+        rows = self._repeat(moved, tuple([columns.shape[axis] for axis in perm]))
+        self._define(start)
+        product = self._times_matrix(rows, self.b.transpose(x, perm=(1, 0)))
+        merged = self._reshaped(product, (y.shape[1], x.shape[0]))
+        return self.b.transpose(merged, perm=(1, 0))  # type: ignore[no-any-return]
+
+    def _merged(self, value: Value) -> Value | None:
+        """The repeated value of which `value` is a reshape."""
+        reshape = defined_by(value, "reshape", self.defs)
+        source = reshape.operands[0] if reshape is not None else None
+        if source is None or source not in self.lines or source.type.size < LARGE or len(source.shape) < 3:
+            return None
+        return source
+
+    def _times_matrix(self, x: Value, y: Value) -> Value:
+        """The product of each matrix of `x` with the one `y`."""
+        start, batch = len(self.b.body), x.shape[:-2]
+        alone = self._reshaped(y, (*[1] * len(batch), *y.shape))
+        factor = self._repeat(alone, (*batch, *y.shape))
+        self._define(start)
+        product: Value = self.b.matmul(x, factor)
+        sunk = self._sunk(self.b.body[-1])
+        return product if sunk is None else sunk[0]
 
     def _transpose(self, instruction: Instruction, line: _Line) -> Value:
         moved = self.b.transpose(line.value, perm=instruction.attrs["perm"])
