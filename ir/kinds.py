@@ -16,7 +16,7 @@ from ..base.records import record
 class ViewReads(enum.Enum):
     """Views of memory that a kernel reads in place. Operands that are other views are first copied."""
 
-    #: Matrices whose rows or columns are contiguous.
+    #: Matrices whose rows or columns are contiguous, and those that repeat one line.
     MATRICES = "matrices"
     #: Views of stretches that are contiguous and large enough to be copied as a whole.
     STRETCHES = "stretches"

@@ -7,7 +7,7 @@ repeats it where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,22 +26,32 @@ def repeats_of(arrays: Sequence[Array], params: Sequence[Value]) -> Repeats:
     """The axes along which `arrays` repeat elements, of those whose copies would be large."""
     repeats = {}
     for position, (array, param) in enumerate(zip(arrays, params, strict=True)):
-        if 0 in array.strides and array.nbytes >= REPEATED_BYTES and array.shape == param.shape:
-            lines = enumerate(zip(array.shape, array.strides, strict=True))
-            axes = tuple([axis for axis, (size, stride) in lines if size > 1 and not stride])
-            if axes:
-                repeats[position] = axes
+        axes = large_repeats(array)
+        if axes and array.shape == param.shape:
+            repeats[position] = axes
     return repeats
+
+
+def large_repeats(array: Array) -> tuple[int, ...]:
+    """The axes along which `array` repeats elements; none where a copy would not be large."""
+    if 0 not in array.strides or array.nbytes < REPEATED_BYTES:
+        return ()
+    lines = enumerate(zip(array.shape, array.strides, strict=True))
+    return tuple([axis for axis, (size, stride) in lines if size > 1 and not stride])
+
+
+def distinct(array: Array, axes: Collection[int]) -> Array:
+    """`array` with one element along `axes`."""
+    if not axes:
+        return array
+    return array[tuple([slice(1) if axis in axes else slice(None) for axis in range(array.ndim)])]
 
 
 def once(arrays: Sequence[Array], repeats: Repeats) -> list[Array]:
     """`arrays` with one element along the axes of `repeats`."""
     result = list(arrays)
     for position, axes in repeats.items():
-        array = arrays[position]
-        result[position] = array[
-            tuple([slice(1) if axis in axes else slice(None) for axis in range(array.ndim)])
-        ]
+        result[position] = distinct(arrays[position], axes)
     return result
 
 

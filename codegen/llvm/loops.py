@@ -242,6 +242,8 @@ class FunctionWriter(Emitter):
             return self.load(pointer, dtype, lanes, mask)
         if lanes == 1:
             return self.load(pointer, dtype)
+        if stride == 0 and mask is None:
+            return self.splat(self.load(pointer, dtype), lanes)
         memory = "u8" if dtype == "bool" else dtype
         if mask is None and strided_reads.pays(stride, lanes):
             raw = self._near(pointer, memory, stride, lanes)

@@ -46,6 +46,8 @@ def reads_strided(reader: Instruction, operand: Value, reads: Reads) -> bool:
     (rows, columns), (by_row, by_column) = operand.shape[-2:], strides[-2:]
     if min(strides) < 0:
         return False
+    if not (by_row and by_column) and (by_row or by_column):
+        return True  # one line, which is repeated
     row_major = (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
     column_major = (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1)
     return row_major or column_major

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -28,8 +29,9 @@ def swap_last(b: Any, x: Any) -> Any:
     return b.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
-#: Terms of a product's sums that are copied at a time where they are repeated.
+#: Terms of a product's sums that are copied at a time where they are repeated, and elements of a copy.
 _COPIED: Final = 1 << 10
+_MOST_COPIED: Final = 1 << 20
 
 
 def _matmul_eval(x: Any, y: Any) -> Any:
@@ -43,15 +45,31 @@ def _matmul_eval(x: Any, y: Any) -> Any:
         x = x[..., :1, :]
     if not y.strides[-1]:
         y = y[..., :1]
-    if 0 in (x.strides[-1], y.strides[-2]):
-        parts = range(0, max(x.shape[-1], 1), _COPIED)
-        products = [(x[..., at : at + _COPIED], y[..., at : at + _COPIED, :]) for at in parts]
-        result = np.matmul(*[np.array(z, order="C") for z in products[0]])
-        for pair in products[1:]:
-            result += np.matmul(*[np.array(z, order="C") for z in pair])
-    else:
-        result = np.matmul(x, y)
+    result = _by_copies(x, y) if 0 in (x.strides[-1], y.strides[-2]) else np.matmul(x, y)
     return result if result.shape == shape else np.array(np.broadcast_to(result, shape))
+
+
+def _by_copies(x: Any, y: Any) -> Any:
+    """The product by copies of some terms at a time. Where these would be large, so many rows, columns or
+    matrices of the result as well."""
+    shape = (*x.shape[:-1], y.shape[-1])
+    terms = min(max(x.shape[-1], 1), _COPIED)
+    longest = max(range(len(shape)), key=shape.__getitem__)
+    size = shape[longest]
+    if size > 1 and terms * max(math.prod(shape[:-1]), math.prod(shape[:-2]) * shape[-1]) > _MOST_COPIED:
+        halves = []
+        for half in (slice(size // 2), slice(size // 2, size)):
+            where = (slice(None),) * longest + (half,)
+            rows = x if longest == len(shape) - 1 else x[where]
+            columns = y if longest == len(shape) - 2 else y[where]
+            halves.append(_by_copies(rows, columns))
+        return np.concatenate(halves, axis=longest)
+    result = None
+    for at in range(0, max(x.shape[-1], 1), _COPIED):
+        pair = x[..., at : at + _COPIED], y[..., at : at + _COPIED, :]
+        product = np.matmul(*[np.array(z, order="C") for z in pair])
+        result = product if result is None else np.add(result, product, out=result)
+    return result
 
 
 MATMUL = define(

@@ -44,6 +44,7 @@ from .on_demand import (
     reuse_stacks,
     rotate_products,
     shorten_carry_chains,
+    sink_broadcasts,
     split_exponential_sums,
     split_narrow_axes,
     tile_transforms,
@@ -77,6 +78,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("widen-float16", widen_float16),  # arithmetic on float16 in float32, and rounded
     Pass("complex-planes", complex_planes, otherwise=interpreted),  # two real values for a complex one
     Pass("dce", dce),  # dead code elimination; gradients leave much
+    Pass("sink-broadcasts", sink_broadcasts),  # large repeated values repeated behind what reads them
     Pass("simplify", simplify),  # algebraic simplification, and views of views
     Pass("fold", fold),  # constant folding
     Pass("simplify", simplify),  # what the constants allow

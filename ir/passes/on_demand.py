@@ -73,6 +73,7 @@ hoist_invariants: Final = OnDemand(".loops.loop_invariant_motion", "hoist_invari
 defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _with_kinds(Kind.SCAN))
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
 delay_repeats: Final = OnDemand(".layout.repeats", "delay_repeats", _with_ops("broadcast", "reshape"))
+sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with_ops("broadcast"))
 move_pads: Final = OnDemand(".layout.pads", "move_pads", _with_kinds(Kind.UPDATE))
 split_narrow_axes: Final = OnDemand(
     ".algebra.narrow_axes", "split_narrow_axes", _with_kinds(Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE)

@@ -160,6 +160,11 @@ LINES = {
     "running": "tj.cumsum(x, axis=1)[-1]", "median": "tj.median(x, axis=1)", "variance": "tj.var(x, axis=0)",
     "rows": "x[np.array([5, 7, -1])]", "columns": "x[:, np.array([5, 7, -1])]", "diagonal": "tj.diagonal(x)",
     "spectrum": "tj.sum(abs(tj.fft.rfft(x, axis=1)), axis=0)", "inner": "tj.einsum('ij,ij->j', x, x)",
+    "sum of rows": "tj.ones(len(x)) @ x", "arithmetic": "tj.ones(len(x)) @ (x * 2 + 1)",
+    "squares": "x.T @ x", "place": "tj.argmax(x, axis=0)", "folded": "x.reshape(-1, 4 * x.shape[1]).sum(1)",
+    "scan": "tj.scan(lambda s, row: (s + row.sum(), None), 0.0, x)[0]",
+    "loop": "tj.fori_loop(0, len(x), lambda i, s: s + x[i].sum(), 0.0)",
+    "gradient": "tj.grad(lambda w: ((x @ w) ** 2).sum())(row)",
 }  # fmt: skip
 
 
@@ -169,6 +174,31 @@ def test_repeated_lines_are_computed_once() -> None:
         program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
         program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
     assert forked(program + "print('fine')").strip() == "fine"
+
+
+def test_captured_lines_are_computed_once() -> None:
+    """Closures over a large repeated array or tensor: neither traces nor guards copy it. What NumPy computes
+    of an array while a function is traced is NumPy's."""
+    program = _GROWTH
+    for name, text in LINES.items():
+        program += f"def made(x): return tj.jit(lambda row: {text})\n"
+        for kind in ("tj.asarray", "np.asarray")[: 1 + (name in ("product", "sum of rows", "place", "scan"))]:
+            program += f"f, g = made({kind}(dense)), made({kind}(large))\n"
+            program += "grown = growth(lambda f: f(row), f, g)\n"
+            program += f"assert grown < {_MOST}, ({name!r}, {kind!r}, grown)\n"
+    assert forked(program + "print('fine')").strip() == "fine"
+
+
+def test_the_place_in_more_elements_than_32_bits_count() -> None:
+    program = f"""{_GROWTH}
+x = np.lib.stride_tricks.as_strided(np.array([3], np.int8), (2**31 + 5,), (0,))
+f = tj.jit(lambda x: (tj.argmax(x), tj.argmin(x), tj.cumsum(x).max()))
+grown = growth(f, np.ones(300, np.int8), x)
+assert grown < {_MOST}, grown
+assert [int(r) for r in f(x)] == [0, 0, 3 * (2**31 + 5)]
+print("fine")
+"""
+    assert forked(program).strip() == "fine"
 
 
 def test_indices_of_what_is_repeated_are_checked() -> None:
@@ -182,6 +212,7 @@ def test_indices_of_what_is_repeated_are_checked() -> None:
 
 EAGER = {
     "product": "x @ row", "rows": "tj.ones(len(x)) @ x", "einsum": "tj.einsum('ij,j->i', x, row)",
+    "columns": "tj.broadcast_to(x[:, :1], x.shape) @ row", "squares": "x.T @ x",
     "diagonal": "tj.diagonal(x)", "sum": "tj.sum(x)", "sums": "tj.sum(x, axis=0)", "max": "tj.max(x)",
     "take": "tj.take(x, 3, axis=0)", "transpose": "x.T[5]", "item": "x[7]",
     "broadcast": "tj.broadcast_to(x, (2, *x.shape))[1, 2]",

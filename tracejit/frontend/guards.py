@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base.records import record
 from ..ir.graph import Value
+from ..runtime.repeats import distinct, large_repeats
 from ..tensors.tensor import Tensor
 from .rewritten import original
 from .values import MISSING, Source
@@ -205,6 +206,8 @@ def same_content(array: Any, expected: Any) -> bool:
         return False
     if array.dtype.hasobject:
         return bool(np.array_equal(array, expected))
+    axes = set(large_repeats(array)).intersection(large_repeats(expected))
+    array, expected = distinct(array, axes), distinct(expected, axes)
     return not array.nbytes or bool(np.array_equal(_bytes_of(array), _bytes_of(expected)))
 
 
@@ -215,4 +218,12 @@ def _bytes_of(array: Any) -> Any:
 def copied_content(value: Any) -> Any:
     """The elements of a tensor or array, None where they are symbols of a trace."""
     data = value._data if isinstance(value, Tensor) else value
-    return None if isinstance(data, Value) else np.array(data, order="C", copy=True)
+    return None if isinstance(data, Value) else kept_content(data)
+
+
+def kept_content(array: Any) -> Any:
+    """A copy of the elements of an array; of a large one that repeats them, as NumPy's broadcasts do, what is
+    repeated."""
+    axes = large_repeats(array)
+    copy = np.array(distinct(array, axes), order="C")
+    return np.broadcast_to(copy, array.shape) if axes else copy

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import UncompilableError
-from ..frontend.guards import same_content
+from ..frontend.guards import kept_content, same_content
 from ..frontend.libraries.library import may_write_arrays
 from ..frontend.usage import Uses
 from ..frontend.values import Source
@@ -41,7 +41,7 @@ class OutsideArrays:
             for place in self._arrays:
                 data = _memory(place.value)
                 if data is not None and data.flags.writeable:
-                    self._kept.append((place.source, data, np.array(data, order="C")))
+                    self._kept.append((place.source, data, kept_content(data)))
 
     def check(self, written_as_tensors: Iterable[Any] = ()) -> None:
         """Raise OutsideArrayError where the function has written one, after which they are what they were.

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..base.errors import DTypeError, TraceError
 from ..base.user_code import is_user_file
-from ..frontend.guards import same_content
+from ..frontend.guards import kept_content, same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
 from ..ir.builder import PLANS, Builder, operand_of
@@ -364,7 +364,7 @@ class Tracer(Builder):
             if capture is not None and not same_content(holder, self.contents[id(holder)]):
                 holder, capture = holder.copy(), None  # the function wrote it since
             if capture is None:
-                self.contents[id(holder)] = np.array(holder, order="C")
+                self.contents[id(holder)] = kept_content(holder)
         if capture is not None:
             return capture[1]
         array = holder._data if isinstance(holder, Tensor) else holder

@@ -18,12 +18,7 @@ from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
 from .gathers import gather_of_rows, gather_of_transpose
-from .repeated_lines import (
-    elements_of_repeated_lines,
-    gather_of_repeated_lines,
-    once_for_repeated_lines,
-    product_of_repeated_lines,
-)
+from .repeated_lines import LINE_RULES
 from .shifted_sums import shifted_sums
 from .triangular_systems import solve_triangular
 
@@ -346,18 +341,14 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "reshape": (_same_type, _reshape),
     "broadcast": (_same_type, _broadcast),
     "transpose": (_transpose,),
-    "slice": (_slice, elements_of_repeated_lines),
+    **LINE_RULES,
+    "slice": (_slice, *LINE_RULES["slice"]),
     "concat": (_concat,),
     "update": (_update,),
-    "matmul": (_matmul, product_of_repeated_lines),
+    "matmul": (_matmul, *LINE_RULES["matmul"]),
     "lu_solve": (solve_triangular,),
     "convolve": (shifted_sums,),
-    "gather": (gather_of_transpose, gather_of_rows, gather_of_repeated_lines),
-    **dict.fromkeys(
-        ("argmax", "argmin", "sort", "argsort", "cumsum", "cumprod", "cummax", "cummin"),
-        (once_for_repeated_lines,),
-    ),
-    **dict.fromkeys(("fft", "rfft", "irfft"), (once_for_repeated_lines,)),
+    "gather": (gather_of_transpose, gather_of_rows, *LINE_RULES["gather"]),
     **dict.fromkeys(
         ("sum", "prod", "max", "nanmax", "min", "all", "any"), (_reduction, _reduction_of_transpose)
     ),

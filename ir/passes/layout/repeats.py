@@ -137,12 +137,13 @@ class _Repeats:
         (source,) = definition.operands
         if constant_of(operand, self.defs) is not None or source.type.size < 2:
             return None
-        first = len(operand.shape) - len(source.shape)
-        small = tuple(1 if axis < first else source.shape[axis - first] for axis in range(len(operand.shape)))
-        fine = tuple(size for size in operand.shape if size != 1)
-        if fine == wide(instruction.result.shape) or grouped(fine, instruction.result.shape) is None:
+        fine = refined((wide(operand.shape), wide(instruction.result.shape)))
+        if fine is None or fine == wide(instruction.result.shape):
             return None
-        repeated = tuple(own == 1 for own, size in zip(small, operand.shape, strict=True) if size != 1)
+        first = len(operand.shape) - len(source.shape)
+        repeated: tuple[bool, ...] = ()
+        for axis, group in enumerate(groups_of(fine, operand.shape)):
+            repeated += (axis < first or source.shape[axis - first] == 1,) * len(group)
         kept, base = kept_of(fine, repeated), source
         while (inner := self.defs.get(base)) is not None and inner.op.name == "reshape":
             if wide(inner.operands[0].shape) != wide(base.shape):
@@ -216,7 +217,7 @@ class _Repeats:
         groups = groups_of(factors.fine, operand.shape)
         folded = {axis for place in instruction.attrs["axes"] for axis in groups[place]}
         copies = math.prod(factors.fine[axis] for axis in folded if factors.repeated[axis])
-        if not folded or (copies == 1 and factors.whole is not None):
+        if not folded or (copies == 1 and factors.whole is not None and not any(factors.repeated)):
             return None
         sums = op.name == "sum" and factors.value.dtype.kind != "b"
         if copies > 1 and not sums and op.name not in _IDEMPOTENT:

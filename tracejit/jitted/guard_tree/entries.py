@@ -281,6 +281,8 @@ def _guard_spec(guard: Guard, keep: list[Any]) -> Spec:
     if isinstance(guard, ArrayTypeGuard):
         return array_spec(expected[1], expected[2], requires_grad=None)
     if isinstance(guard, ContentGuard):
+        if not expected.flags.c_contiguous:  # a large array that repeats elements, which Python reads once
+            raise _Unsupported
         keep.append(expected)
         return array_spec(expected.dtype, expected.shape, content=expected.ctypes.data, requires_grad=None)
     if isinstance(guard, (ElementsGuard, ChangedGuard)):
