@@ -20,7 +20,7 @@ _LINEAR: Final = 1.5957691216057308
 #: 2 sqrt(2 / pi) less its float64 value.
 _LINEAR_LOW: Final = -9.96930880911092e-17
 _CUBIC: Final = 0.07135481627260025
-#: Beyond, the sigmoid is 0 or 1, and cubes may overflow.
+#: The end beyond which the sigmoid is 0 or 1, and cubes may overflow.
 _END: Final = 25.0
 
 
