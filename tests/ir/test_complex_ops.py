@@ -127,9 +127,10 @@ def difference(op: Op, got: Array, want: Array, sample: Sample) -> str:
     return f"{got[bad][:3]} instead of {want[bad][:3]}" if bad.any() else ""
 
 
-#: Ops that run by their NumPy kernel: products of many in any order, order among pairs.
+#: Ops that run by their NumPy kernel: products of many in any order, order among pairs, checks of integers.
 HOSTED = {
-    "argmax", "argmin", "argsort", "cummax", "cummin", "cumprod", "scatter_reduce", "searchsorted", "sort",
+    "argmax", "argmin", "argsort", "check", "cummax", "cummin", "cumprod", "scatter_reduce", "searchsorted",
+    "sort",
 }  # fmt: skip
 
 

@@ -72,6 +72,7 @@ def test_code_from_pieces_is_the_same(size: int, settings: str, monkeypatch: pyt
 
 def test_pieces_link_by_llvm_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "PIECE", 10)
+    monkeypatch.setattr(pieces, "_SMALL", 0)
     monkeypatch.setattr(pieces, "_CUT", 10)
     text = """
 @count = internal global i64 5

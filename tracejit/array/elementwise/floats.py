@@ -24,6 +24,7 @@ from ...ir.dtypes import (
     result_type,
 )
 from ...ir.registry import OPS
+from ...state import STATE
 from ...tensors.tensor import Tensor, as_array
 from ..indexing.searching import indices_of_nonzero
 from ..memory_order import as_in_memory
@@ -344,8 +345,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     result = _with_numbers(as_tensor(x), nan, posinf, neginf)
     if copy or not isinstance(x, (Tensor, np.ndarray)):
         return result
-    x[...] = result
-    return as_tensor(x)
+    if not (isinstance(x, Tensor) and x.is_traced and STATE.tracer.is_scalar(x)):
+        x[...] = result
+    return as_tensor(x) if x.shape else result
 
 
 def _with_numbers(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:

@@ -181,7 +181,7 @@ ERRORS = {
         [*LOSS, "--stage", "after:nope"],
         "there is no stage 'after:nope'; the passes are after:reroll-loops",
     ),
-    "stages": ([*LOSS, "--stage", "asm", "--all"], "--stage, --all and --diff exclude each other"),
+    "stages": ([*LOSS, "--stage", "asm", "--all"], "--stage, --all, --diff and --times exclude each other"),
     "argnums": ([*LOSS, "--grad", "x"], "--grad: expected numbers of arguments such as 0 or 0,2, got 'x'"),
     "argnums or a target": (["--grad", *LOSS], "got 'train.py:loss'; put TARGET before --grad"),
     "size": ([*LOSS, "--vmap", "0"], "--vmap: expected a positive number of examples, got '0'"),

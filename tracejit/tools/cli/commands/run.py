@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             options.target, "native code", traced, lambda: Executable(function)(inputs)
         )
     labels = [f"result{position}" for position in range(len(next(iter(outcomes.values()))))]
-    types = [str(value.type) for value in function.results]
+    types = [str(value.type) for value in function.results[: len(labels)]]
     return _report(options, {"function": function.name}, labels, types, outcomes)
 
 
