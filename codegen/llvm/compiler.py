@@ -21,7 +21,7 @@ from ...base.process.forking import LLVM_LOCK as LOCK
 from ...base.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
-from .fast_selection import with_frozen_choices
+from .fast_selection import with_frozen_choices, with_frozen_lanes
 from .loading import emitted_without_lock, llvm_binding
 from .pieces import PIECE, apart, cut
 from .target import Target, host, target_machine
@@ -129,6 +129,8 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
     target = host()
     if effort is Effort.PLAIN and target.triple.startswith("x86_64"):
         text = with_frozen_choices(text)
+    if target.triple.startswith("x86_64") and not target.has_avx:
+        text = with_frozen_lanes(text)
     module = _parse(text, target, context)
     clock.lap("parse")
     if effort is Effort.FULL:

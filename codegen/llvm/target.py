@@ -74,6 +74,11 @@ class Target:
         return self.cpu in _MESHES and "+prfchw" in self.features
 
     @property
+    def has_avx(self) -> bool:
+        """Whether instructions of x86 have a third operand for their result."""
+        return "+avx" in self.features.split(",")
+
+    @property
     def half_conversions(self) -> bool:
         """Whether one instruction converts between float16 and float32."""
         return "+f16c" in self.features or self.triple.startswith(("aarch64", "arm64"))
