@@ -15,6 +15,7 @@ from .base.errors import TracejitError
 from .runtime.cache.keys import environment
 from .runtime.cache.store import CACHE
 from .runtime.loading.objects import support_keys
+from .runtime.native.entry import link_entries
 from .runtime.tiers import BACKGROUND
 
 #: The most machine code in one pickle; that of most functions has 10 to 100 KB.
@@ -84,6 +85,7 @@ def _machine_code(function: Any) -> dict[str, bytes]:
     """The machine code of `function`, and of the runtime parts that this process uses, from the disk cache.
 
     Raises TracejitError where that is too much."""
+    link_entries()
     BACKGROUND.wait()  # the disk has optimized code only
     compiled = [part for leaf in function._tree.leaves() for _, part in leaf.compiled.made()]
     executables = [part.made_executable for part in compiled]

@@ -207,6 +207,12 @@ def _definition(layout: EntryLayout) -> _Definition:
     return definition
 
 
+def link_entries() -> None:
+    """Link the code of the entries that were made, also of those that nobody has called."""
+    for definition in tuple(_DEFINITIONS.values()):
+        definition.link()
+
+
 def is_linked_later() -> bool:
     """Whether a call leaves it to the next one to link the code of entries: the first of a process does."""
     for definition in _DEFINITIONS.values():
