@@ -219,23 +219,29 @@ def _erfinv_slope(b: Any, orders: Index, y: Any) -> Any:
     return b.mul(0.5 * math.sqrt(math.pi), b.exp(b.square(write(b, "erfinv", y))))
 
 
-def _exp_of_inverse(b: Any, x: Any, tail: Any) -> Any:
-    """exp(x^2) where `tail` is erfc |x|: where that is small the quotient erfcx |x| / erfc |x|, since the
-    square of a large x has an error that counts."""
+def _scaled_exp_of_square(b: Any, scale: float, x: Any, tail: Any) -> Any:
+    """`scale` times exp(x^2) where `tail` is erfc |x|: where that is small the quotient erfcx |x| / erfc |x|,
+    since the square of a large x has an error that counts.
+
+    The quotient's own derivative is a difference of terms that overflow before it does, so a gradient passes
+    through the square alone."""
     far = b.logical_and(b.lt(tail, 0.1), b.gt(tail, 0.0))
-    near = b.exp(b.square(b.where(far, 0.0, x)))
-    return b.where(far, b.div(write(b, "erfcx", b.abs(x)), b.where(far, tail, 1.0)), near)
+    square = b.square(x)
+    near = b.mul(scale, b.exp(b.where(far, 0.0, square)))
+    value = b.mul(scale, b.div(write(b, "erfcx", b.abs(x)), b.where(far, tail, 1.0)))
+    one = b.exp(b.where(far, b.sub(square, b.stop_gradient(square)), 0.0))
+    return b.where(far, b.mul(b.stop_gradient(value), one), near)
 
 
 def _erfcinv_slope(b: Any, orders: Index, z: Any) -> Any:
-    power = _exp_of_inverse(b, write(b, "erfcinv", z), b.minimum(z, b.sub(2.0, z)))
-    return b.mul(-0.5 * math.sqrt(math.pi), power)
+    tail = b.minimum(z, b.sub(2.0, z))
+    return _scaled_exp_of_square(b, -0.5 * math.sqrt(math.pi), write(b, "erfcinv", z), tail)
 
 
 def _ndtri_slope(b: Any, orders: Index, p: Any) -> Any:
     tail = b.mul(2.0, b.minimum(p, b.sub(1.0, p)))
-    power = _exp_of_inverse(b, b.mul(_ROOT_HALF, write(b, "ndtri", p)), tail)
-    return b.mul(math.sqrt(2.0 * math.pi), power)
+    x = b.mul(_ROOT_HALF, write(b, "ndtri", p))
+    return _scaled_exp_of_square(b, math.sqrt(2.0 * math.pi), x, tail)
 
 
 def _ndtr_slope(b: Any, orders: Index, x: Any) -> Any:

@@ -52,7 +52,7 @@ def test_choices_of_other_types_stay_as_they_are() -> None:
 def test_lanes_that_are_missing_add_nothing(
     dtype: str, features: str, tiers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of a quotient are 0 / 0."""
+    """Missing lanes of a quotient are 0 / 0."""
     if features and not host().triple.startswith("x86_64"):
         pytest.skip("features of x86")
     monkeypatch.setenv("TRACEJIT_TIERS", tiers)
