@@ -100,7 +100,15 @@ def log_gamma(m: Evaluator, x: Any) -> Any:
         pole = m.eq(m.floor(s), s) & (s < math.inf)
         return m.where(pole, math.inf, result)
 
-    return m.choose((x,), (x > 0.0, lambda x: _log_gamma_positive(m, x)), negative)
+    def around_least(x: Any) -> Any:
+        # between zeros, where the terms of `negative` cancel: of gamma(x + 4) = x (x + 1) (x + 2) (x + 3) gamma(x)
+        # the product is t^2 - 1, and t is 0 near the least value
+        y, low = x + 1.5, x + 3.0
+        t = y * y - 1.25
+        return m.polynomial(low, tables.LGAMMA_1) * low - m.log1p(-t * t)
+
+    least = (x > -2.8) & (x < -2.5)
+    return m.choose((x,), (x > 0.0, lambda x: _log_gamma_positive(m, x)), (least, around_least), negative)
 
 
 def _gamma_parts(m: Evaluator, x: Any) -> tuple[Any, Any]:
