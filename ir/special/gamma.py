@@ -101,7 +101,7 @@ def log_gamma(m: Evaluator, x: Any) -> Any:
         return m.where(pole, math.inf, result)
 
     def around_least(x: Any) -> Any:
-        # between zeros, where the terms of `negative` cancel: of gamma(x + 4) = x (x + 1) (x + 2) (x + 3) gamma(x)
+        # between zeros, where the terms of `negative` cancel: in gamma(x + 4) = x (x + 1) (x + 2) (x + 3) gamma x
         # the product is t^2 - 1, and t is 0 near the least value
         y, low = x + 1.5, x + 3.0
         t = y * y - 1.25
