@@ -101,8 +101,8 @@ def log_gamma(m: Evaluator, x: Any) -> Any:
         return m.where(pole, math.inf, result)
 
     def around_least(x: Any) -> Any:
-        # between zeros, where the terms of `negative` cancel: in gamma(x + 4) = x (x + 1) (x + 2) (x + 3) gamma x
-        # the product is t^2 - 1, and t is 0 near the least value
+        # between zeros, where the terms of `negative` cancel: gamma(x + 4) is x (x + 1) (x + 2) (x + 3) times
+        # gamma(x), and that product is t^2 - 1, where t is 0 near the least value
         y, low = x + 1.5, x + 3.0
         t = y * y - 1.25
         return m.polynomial(low, tables.LGAMMA_1) * low - m.log1p(-t * t)
