@@ -79,13 +79,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """Report calls, and what failed or was skipped before or after them: each message to the process that
     starts the others takes as long as a small test."""
+    before = _environment()
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "teardown" and report.passed and (left := _environment() ^ before):
+            report.outcome = "failed"
+            report.longrepr = f"left the environment changed: {sorted(left)}"
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     if nextitem is None or nextitem.path.parent != item.path.parent:
         _freeze()
     return True
+
+
+def _environment() -> set[tuple[str, str]]:
+    """Environment variables that a test leaves as it found them, or the tests behind it fail."""
+    return {one for one in os.environ.items() if one[0] not in (CODE, "PYTEST_CURRENT_TEST")}
 
 
 def _freeze() -> None:

@@ -4,7 +4,6 @@ NumPy or exact results."""
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 
 from ..fuzz.comparing import Mismatch
+from ..fuzz.modes import environment
 from .drawing import TRIAL_BYTES, Case, Tolerance
 from .memory import Array, GuardedArray, guarded
 
@@ -29,9 +29,13 @@ REPEATS = 3
 
 def try_case(case: Case, machine: Machine, threads: int, checked: bool) -> None:
     """Run `case` on `machine`. Raises Mismatch, and ends the process where an access leaves an array."""
+    with environment(TRACEJIT_TIERS="always"):
+        _try_case(case, machine, threads, checked)
+
+
+def _try_case(case: Case, machine: Machine, threads: int, checked: bool) -> None:
     with use_machine(machine):
         function = tj.jit(lambda *arrays: tuple(case.run(tj, arrays))).lower(*case.arrays).function
-        os.environ["TRACEJIT_TIERS"] = "always"
         executable = Executable(function)
     _check_memory(case, executable)
     expected = case.expected()
