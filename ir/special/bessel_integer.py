@@ -1,8 +1,8 @@
 """Bessel functions of the orders 0 and 1: polynomials in pieces.
 
 J and Y: around two middles below 9, above by the two functions of Hankel's form (DLMF 10.17.1). I and K: in
-x^2 near 0, in 1 / x far away. Y and K have a logarithm times J or I below 2 (10.8.1, 10.31.1), beyond which
-that of Y would cancel.
+x^2 near 0, in 1 / x far away. Y and K have a logarithm times J or I below 2 and 1 (10.8.1, 10.31.1), beyond
+which it would cancel.
 """
 
 from __future__ import annotations
@@ -40,8 +40,14 @@ _I_DERIVATIVES: Final = {
     ),
 }  # fmt: skip
 _K_DERIVATIVES: Final = {
-    0: (tables.K0_LOW_DERIVATIVES, tables.K0_MIDDLE_DERIVATIVES, tables.K0_HIGH_DERIVATIVES),
-    1: (tables.K1_LOW_DERIVATIVES, tables.K1_MIDDLE_DERIVATIVES, tables.K1_HIGH_DERIVATIVES),
+    0: (
+        tables.K0_NEAR_DERIVATIVES, tables.K0_LOW_DERIVATIVES, tables.K0_MIDDLE_DERIVATIVES,
+        tables.K0_HIGH_DERIVATIVES,
+    ),
+    1: (
+        tables.K1_NEAR_DERIVATIVES, tables.K1_LOW_DERIVATIVES, tables.K1_MIDDLE_DERIVATIVES,
+        tables.K1_HIGH_DERIVATIVES,
+    ),
 }  # fmt: skip
 #: J1 x / x in x^2, for x < 0.7, near its zero (10.2.2).
 _J1_SERIES: Final = tuple(0.5 * (-0.25) ** k / math.factorial(k) / math.factorial(k + 1) for k in range(8))
@@ -137,23 +143,27 @@ def _i(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
 
 
 def _k_far(m: Evaluator, order: int, x: Any) -> Any:
-    """e^x K, for x >= 2."""
+    """e^x K, for x >= 1."""
     _, middle, high = _K[order]
+    _, low, _, _ = _K_DERIVATIVES[order]
     inverse = 1.0 / x
     value = m.choose(
-        (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)), lambda t: m.polynomial(t, middle)
-    )
+        (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)),
+        (inverse < 0.5, lambda t: m.polynomial(t, middle)),
+        lambda t: m.polynomial(t - 0.75, low),
+    )  # fmt: skip
     return value * m.sqrt(inverse)
 
 
 def _k_jet(m: Evaluator, order: int, x: Jet) -> Any:
-    """e^x K of jets, for x >= 1."""
-    low, middle, high = _K_DERIVATIVES[order]
+    """e^x K of jets, for x >= 1 / 2."""
+    near, low, middle, high = _K_DERIVATIVES[order]
     inverse = 1.0 / x
     value = m.choose(
         (inverse,), (inverse < 0.2, lambda t: m.polynomial(t, high)),
         (inverse < 0.5, lambda t: m.polynomial(t - 0.35, middle)),
-        lambda t: m.polynomial(t - 0.75, low),
+        (inverse < 1.0, lambda t: m.polynomial(t - 0.75, low)),
+        lambda t: m.polynomial(t - 1.5, near),
     )  # fmt: skip
     return value * m.sqrt(inverse)
 
@@ -171,7 +181,7 @@ def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
         value = _k_far(m, order, x)
         return value if scaled else value * m.exp(-x)
 
-    value = m.choose((x,), (x < 2.0, near), far)
+    value = m.choose((x,), (x < 1.0, near), far)
     return m.where(x > 0.0, value, m.where(m.eq(x, 0.0), math.inf, math.nan))
 
 
@@ -268,9 +278,9 @@ def _scaled_k(order: int) -> Any:
         (count,) = orders
         if not count:
             return _k(m, order, x, True)
-        (jet,) = variables(orders, (m.max(x, 1.0),))
+        (jet,) = variables(orders, (m.max(x, 0.5),))
         far = derivative(_k_jet(m, order, jet), orders)
-        return m.where(x >= 0.0, m.where(x < 1.0, near(m, m.min(x, 1.0), count), far), math.nan)
+        return m.where(x >= 0.0, m.where(x < 0.5, near(m, m.min(x, 0.5), count), far), math.nan)
 
     return compute
 

@@ -129,7 +129,9 @@ def tables() -> Iterator[Table]:
             yield Table(f"K{order}_{name}", f"sqrt(x) exp(x) K{order} x, 1 / x = t",
                         far(mp.besselk, order, 1),
                         mp.mpf(low), mp.mpf(high), degree)  # fmt: skip
-        for name, middle, half_width, degree in (("LOW", "0.75", "0.25", 24), ("MIDDLE", "0.35", "0.15", 23)):
+        for name, middle, half_width, degree in (
+            ("NEAR", "1.5", "0.5", 26), ("LOW", "0.75", "0.25", 24), ("MIDDLE", "0.35", "0.15", 23),
+        ):  # fmt: skip
             large = far(mp.besselk, order, 1)
             yield Table(f"K{order}_{name}_DERIVATIVES", f"sqrt(x) exp(x) K{order} x, 1 / x = {middle} + t",
                         lambda t, large=large, middle=middle: large(t + mp.mpf(middle)),
