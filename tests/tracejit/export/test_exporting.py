@@ -30,7 +30,7 @@ from .samples import SAMPLES
 def test_programs_in_c_compute_the_same_bits(name, tmp_path):
     function, arguments, argnums = SAMPLES[name]
     exported = tj.jit(function).export(tmp_path / name, *arguments, grad=argnums)
-    assert exported.code.stat().st_size < 50_000
+    assert exported.code.stat().st_size < 80_000  # the larger without FMA
     assert set(exported.undefined) <= library_functions(host())
     expected = tj.jit(tj.value_and_grad(function, argnums))(*arguments)
     for number, values in enumerate((expected[0], expected)):
