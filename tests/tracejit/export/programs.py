@@ -85,6 +85,7 @@ def compiled_program(exported: Exported, number: int, folder: Path, *flags: str)
         "-Werror",
         str(source),
         str(exported.code),
+        "-lm",  # fma, on machines without it
     ]
     subprocess.run([*command, "-I", str(exported.header.parent), "-o", str(program), *flags], check=True)
     return program
