@@ -62,6 +62,7 @@ SUBJECTS = (
             "tracejit/array/diagonals.py",
             "tracejit/array/assembly/grids.py",
             "tracejit/array/assembly/triangles.py",
+            "tracejit/array/assembly/main_diagonals.py",
             "tracejit/array/information/files.py",
             "tracejit/array/information/memory.py",
             "tracejit/array/information/array_api.py",

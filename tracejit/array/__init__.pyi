@@ -142,13 +142,8 @@ from .assembly.blocks import (
     append as append,
     block as block,
     column_stack as column_stack,
-    dsplit as dsplit,
     dstack as dstack,
-    hsplit as hsplit,
-    resize as resize,
-    rollaxis as rollaxis,
     row_stack as row_stack,
-    vsplit as vsplit,
 )
 
 from .assembly.grids import (
@@ -167,22 +162,28 @@ from .assembly.insertion import (
     trim_zeros as trim_zeros,
 )
 
+from .assembly.main_diagonals import (
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    fill_diagonal as fill_diagonal,
+)
+
 from .assembly.padding import (
     pad as pad,
 )
 
+from .assembly.splits import (
+    dsplit as dsplit,
+    hsplit as hsplit,
+    vsplit as vsplit,
+)
+
 from .assembly.triangles import (
-    diag_indices as diag_indices,
-    diag_indices_from as diag_indices_from,
-    diagflat as diagflat,
-    fill_diagonal as fill_diagonal,
     mask_indices as mask_indices,
-    ravel_multi_index as ravel_multi_index,
     tril_indices as tril_indices,
     tril_indices_from as tril_indices_from,
     triu_indices as triu_indices,
     triu_indices_from as triu_indices_from,
-    unravel_index as unravel_index,
 )
 
 from .contraction import (
@@ -222,6 +223,7 @@ from .cumulative import (
 
 from .diagonals import (
     diag as diag,
+    diagflat as diagflat,
     diagonal as diagonal,
     eye as eye,
     identity as identity,
@@ -283,12 +285,14 @@ from .indexing.dynamic_slices import (
     dynamic_update_slice as dynamic_update_slice,
 )
 
-from .indexing.searching import (
+from .indexing.nonzero import (
     argwhere as argwhere,
-    diff as diff,
     nonzero as nonzero,
-    take as take,
-    take_along_axis as take_along_axis,
+)
+
+from .indexing.raveled_indices import (
+    ravel_multi_index as ravel_multi_index,
+    unravel_index as unravel_index,
 )
 
 from .indexing.segments import (
@@ -296,6 +300,11 @@ from .indexing.segments import (
     segment_min as segment_min,
     segment_prod as segment_prod,
     segment_sum as segment_sum,
+)
+
+from .indexing.taking import (
+    take as take,
+    take_along_axis as take_along_axis,
 )
 
 from .information.array_api import (
@@ -380,6 +389,7 @@ from .manipulation import (
     permute_dims as permute_dims,
     ravel as ravel,
     reshape as reshape,
+    rollaxis as rollaxis,
     squeeze as squeeze,
     swapaxes as swapaxes,
     transpose as transpose,
@@ -399,6 +409,7 @@ from .numerical.applying import (
 from .numerical.calculus import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
+    diff as diff,
     ediff1d as ediff1d,
     gradient as gradient,
     trapezoid as trapezoid,
@@ -469,6 +480,7 @@ from .rearranging import (
     flipud as flipud,
     meshgrid as meshgrid,
     repeat as repeat,
+    resize as resize,
     roll as roll,
     rot90 as rot90,
     tile as tile,

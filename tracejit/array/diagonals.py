@@ -21,6 +21,7 @@ from ..tape.plans import Composite, Written
 from ..tape.views import ViewStep, are_views, share
 from ..tensors.tensor import Tensor, wrap
 from .creation import tracked
+from .manipulation import ravel
 from .memory_order import axes_in_memory, in_memory_order
 from .operands import as_tensor, cast, filled, is_tracing, permuted, reshaped, run
 from .reductions import sum
@@ -263,3 +264,17 @@ def trace(
     Raises AxisError, and ShapeError below rank 2. Semantics: ``numpy.trace``.
     """
     return sum(diagonal(x, offset, axis1, axis2), -1, dtype, out)
+
+
+def diagflat(v: Any, k: int = 0) -> Tensor:
+    """The matrix with the raveled `v` as its `k`-th diagonal.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.diagflat([[1, 2]])
+        tensor([[1, 0],
+                [0, 2]])
+
+    Semantics: ``numpy.diagflat``.
+    """
+    return diag(ravel(as_tensor(v)), k)

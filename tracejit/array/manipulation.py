@@ -1,6 +1,6 @@
 """Changes of shape, of the order of axes, and of dtype. Eagerly most results are views of the memory.
 
-The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``diagonals`` and ``searching``.
+The rest of NumPy's array manipulation is in ``joining``, ``rearranging``, ``diagonals`` and ``assembly``.
 """
 
 from __future__ import annotations
@@ -334,3 +334,21 @@ def copy(x: Any, order: str = _AS_IT_LIES) -> Tensor:
     x = as_tensor(x)
     ordered = in_memory_order(x, axes_in_memory("copy", order, x.ndim, x))
     return COPY.run(x) if ordered is x else ordered
+
+
+def rollaxis(x: Any, axis: int, start: int = 0) -> Tensor:
+    """`x` with `axis` moved before the one at `start`; ``moveaxis`` is easier to read.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.rollaxis(tj.ones((3, 4, 5)), 2).shape
+        (5, 3, 4)
+
+    Raises AxisError. Semantics: ``numpy.rollaxis``.
+    """
+    x = as_tensor(x)
+    place = normalize_axis("rollaxis", axis, x.ndim)
+    target = start + x.ndim if start < 0 else start
+    if not 0 <= target <= x.ndim:
+        raise AxisError(f"rollaxis: start {start} is outside of the {x.ndim} axes of {x.shape}")
+    return moveaxis(x, place, target - 1 if place < target else target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,7 +22,7 @@ from ..tensors.python_values import is_integer
 from ..tensors.tensor import Tensor, as_array
 from .indexing.access import getitem
 from .joining import concatenate
-from .manipulation import ravel, swapaxes
+from .manipulation import ravel, reshape, swapaxes
 from .memory_order import as_in_memory
 from .operands import (
     as_tensor,
@@ -32,6 +33,7 @@ from .operands import (
     given_as_array,
     reshaped,
     run,
+    sliced,
     with_an_axis,
 )
 
@@ -338,3 +340,27 @@ def meshgrid(
     for vector, place in zip(tensors, places, strict=True):
         sizes[place] = vector.size
     return tuple(cast(broadcast(column, tuple(sizes)), column.dtype, copy=bool(copy)) for column in columns)
+
+
+def resize(x: Any, new_shape: Any) -> Tensor:
+    """The elements of `x`, again and again, in the shape `new_shape`; zeros where `x` has none.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.resize([1, 2, 3], (2, 2))
+        tensor([[1, 2],
+                [3, 1]])
+
+    Raises ShapeError for negative sizes. Semantics: ``numpy.resize``.
+    """
+    shape = tuple(new_shape) if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"resize: sizes must not be negative, got {shape}")
+    line = ravel(as_tensor(x))
+    count = math.prod(shape)
+    if line.size == 0:
+        from_nothing = concatenate([line, as_tensor([0] * count)]) if count else line
+        return reshape(from_nothing.astype(line.dtype), shape)
+    times = -(-count // line.size)
+    whole = concatenate([line] * times) if times else line
+    return reshape(sliced(whole, 0, 0, count), shape)

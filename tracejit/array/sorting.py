@@ -17,7 +17,7 @@ from ..ir.types import normalize_axis
 from ..provided import SIZED
 from ..tensors.tensor import Tensor, wrap
 from .copying import in_order
-from .indexing.searching import take_along_axis
+from .indexing.taking import take_along_axis
 from .manipulation import moveaxis, ravel
 from .operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
 from .rearranging import flip

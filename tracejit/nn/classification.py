@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..array.indexing.searching import take_along_axis
+from ..array.indexing.taking import take_along_axis
 from ..array.manipulation import expand_dims, squeeze
 from ..array.operands import as_tensor, cast, floating, promoted, reshaped, run
 from ..base.errors import DomainError, DTypeError, ShapeError

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.cumulative import cumsum
-from ..array.indexing.searching import take
+from ..array.indexing.taking import take
 from ..array.operands import as_tensor, constant_of, floating, reshaped, run
 from ..array.ranges import arange
 from ..base.errors import DomainError, ShapeError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array.indexing.searching import take
+from ..array.indexing.taking import take
 from ..array.manipulation import expand_dims
 from ..array.operands import as_tensor, cast, constant_of, floating, run
 from ..array.ranges import arange

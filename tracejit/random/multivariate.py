@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..array.contraction import matmul
-from ..array.indexing.searching import take
+from ..array.indexing.taking import take
 from ..array.manipulation import matrix_transpose
 from ..array.operands import cast, floating, run
 from ..array.ranges import arange

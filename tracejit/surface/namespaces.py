@@ -37,19 +37,20 @@ ARRAY: Final = Namespace("tracejit.array", "", {
     """,
     ".aggregates.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     ".assembly.bits": "packbits unpackbits",
-    ".assembly.blocks": "append block column_stack dsplit dstack hsplit resize rollaxis row_stack vsplit",
+    ".assembly.blocks": "append block column_stack dstack row_stack",
     ".assembly.grids": "c_ fromfunction indices ix_ mgrid ogrid r_",
     ".assembly.insertion": "delete insert trim_zeros",
+    ".assembly.main_diagonals": "diag_indices diag_indices_from fill_diagonal",
     ".assembly.padding": "pad",
+    ".assembly.splits": "dsplit hsplit vsplit",
     ".assembly.triangles": """
-        diag_indices diag_indices_from diagflat fill_diagonal mask_indices ravel_multi_index
-        tril_indices tril_indices_from triu_indices triu_indices_from unravel_index
+        mask_indices tril_indices tril_indices_from triu_indices triu_indices_from
     """,
     ".contraction": "dot inner kron matmul outer tensordot vdot vecdot",
     ".counting": "bincount",
     ".creation": "array asarray empty empty_like full full_like ones ones_like zeros zeros_like",
     ".cumulative": "cummax cummin cumprod cumsum",
-    ".diagonals": "diag diagonal eye identity tri tril triu",
+    ".diagonals": "diag diagflat diagonal eye identity tri tril triu",
     ".einsum": "einsum",
     ".elementwise.float_parts": "frexp ldexp modf",
     ".elementwise.floats": """
@@ -60,8 +61,10 @@ ARRAY: Final = Namespace("tracejit.array", "", {
     ".elementwise.powers": "pow power",
     ".indexing.access": "getitem index_add index_update setitem",
     ".indexing.dynamic_slices": "dynamic_slice dynamic_update_slice",
-    ".indexing.searching": "argwhere diff nonzero take take_along_axis",
+    ".indexing.nonzero": "argwhere nonzero",
+    ".indexing.raveled_indices": "ravel_multi_index unravel_index",
     ".indexing.segments": "segment_max segment_min segment_prod segment_sum",
+    ".indexing.taking": "take take_along_axis",
     ".information.array_api": "from_dlpack",
     ".information.dtypes": """
         can_cast common_type finfo iinfo isdtype issubdtype min_scalar_type result_type
@@ -82,11 +85,11 @@ ARRAY: Final = Namespace("tracejit.array", "", {
     """,
     ".manipulation": """
         astype broadcast_arrays broadcast_to copy expand_dims flatten matrix_transpose moveaxis
-        permute_dims ravel reshape squeeze swapaxes transpose
+        permute_dims ravel reshape rollaxis squeeze swapaxes transpose
     """,
     ".methods.torch": "bmm topk",
     ".numerical.applying": "apply_along_axis apply_over_axes vectorize",
-    ".numerical.calculus": "cumulative_prod cumulative_sum ediff1d gradient trapezoid unwrap",
+    ".numerical.calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
     ".numerical.convolution": "convolve correlate",
     ".numerical.interpolation": "interp",
     ".numerical.polynomials": """
@@ -98,7 +101,7 @@ ARRAY: Final = Namespace("tracejit.array", "", {
     """,
     ".numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
     ".ranges": "arange geomspace linspace logspace",
-    ".rearranging": "flip fliplr flipud meshgrid repeat roll rot90 tile",
+    ".rearranging": "flip fliplr flipud meshgrid repeat resize roll rot90 tile",
     ".reductions": names_of(REDUCTIONS),
     ".selection.choosing": "choose compress extract flatnonzero piecewise select",
     ".selection.placing": "copyto place put put_along_axis putmask",

@@ -18,8 +18,8 @@ from ...ir.dtypes import BOOL, FLOAT64, INT64, is_real_floating, result_type
 from ...ir.types import as_shape
 from ...tensors.tensor import Tensor, wrap
 from ..counting import bincount
-from ..indexing.searching import diff
 from ..manipulation import ravel
+from ..numerical.calculus import diff
 from ..operands import (
     SCALARS,
     as_tensor,

@@ -18,7 +18,7 @@ from ...ir.types import Shape, normalize_axes
 from ...tensors.tensor import Tensor
 from .. import reductions
 from ..cumulative import cumsum
-from ..indexing.searching import take, take_along_axis
+from ..indexing.taking import take, take_along_axis
 from ..numpy_calls.options import write_out
 from ..operands import (
     as_tensor,

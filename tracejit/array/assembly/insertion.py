@@ -12,7 +12,7 @@ from ...ir.dtypes import BOOL
 from ...ir.types import normalize_axis
 from ...tensors.tensor import Tensor, as_array
 from ..indexing.access import index_update
-from ..indexing.searching import take
+from ..indexing.taking import take
 from ..manipulation import moveaxis, ravel
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, sliced

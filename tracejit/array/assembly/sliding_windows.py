@@ -8,7 +8,7 @@ from typing import Any
 from ...base.errors import ArgumentError, ShapeError
 from ...ir.types import normalize_axis
 from ...tensors.tensor import Tensor
-from ..indexing.searching import take
+from ..indexing.taking import take
 from ..manipulation import moveaxis
 from ..operands import as_tensor
 from ..ranges import arange

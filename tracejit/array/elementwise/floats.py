@@ -26,7 +26,7 @@ from ...ir.dtypes import (
 from ...ir.registry import OPS
 from ...state import STATE
 from ...tensors.tensor import Tensor, as_array
-from ..indexing.searching import indices_of_nonzero
+from ..indexing.nonzero import indices_of_nonzero
 from ..memory_order import as_in_memory
 from ..operands import (
     SCALARS,

@@ -1,1 +1,1 @@
-"""Indices: reading, writing in place, and searching."""
+"""Indices: reading and writing by them, and the indices of elements."""

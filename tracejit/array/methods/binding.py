@@ -34,7 +34,7 @@ from .. import (
 from ..elementwise import floats, powers, ufuncs
 from ..indexing import access, inplace
 from ..indexing.functional import IndexedAt
-from ..indexing.searching import take
+from ..indexing.taking import take
 from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol

@@ -20,7 +20,7 @@ from ...tensors.tensor import Tensor, wrap
 from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
-from ..indexing.searching import nonzero
+from ..indexing.nonzero import nonzero
 from ..manipulation import ravel
 from ..operands import given_as, run
 from ..view_calls import RESHAPE

@@ -18,7 +18,7 @@ from ...tensors.tensor import Tensor
 from .. import contraction, creation, joining, manipulation, rearranging, sorting
 from ..copying import in_order
 from ..elementwise import floats
-from ..indexing.searching import take, take_along_axis
+from ..indexing.taking import take, take_along_axis
 from ..operands import as_tensor, cast, sliced
 
 _DEVICES: Final = ("cpu", "cuda", "mps", "xpu")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 from ...base.errors import ShapeError
-from ...ir.dtypes import FLOAT64, is_inexact, is_real_floating
+from ...ir.dtypes import BOOL, FLOAT64, is_inexact, is_real_floating
 from ...ir.types import normalize_axes, normalize_axis
 from ...tensors.tensor import Tensor
 from .. import cumulative
-from ..indexing.searching import diff
 from ..joining import concatenate
-from ..manipulation import ravel
+from ..manipulation import broadcast_to, ravel
 from ..memory_order import as_in_memory
 from ..operands import as_tensor, cast, filled, reshaped, run, sliced, write_out
 from ..reducing import averaged
@@ -240,3 +240,42 @@ def cumulative_prod(
     """
     result = _cumulative("prod", x, axis, dtype, include_initial)
     return result if out is None else write_out("cumulative_prod", out, result)
+
+
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The `n`-th differences of neighbours along `axis`; of bools, whether they differ.
+
+    `prepend` and `append` (numbers or arrays) extend `x` first.
+
+    Example:
+        >>> import tracejit as tj
+        >>> tj.diff([1, 4, 9, 16])
+        tensor([3, 5, 7])
+
+    Raises AxisError, and ShapeError for negative `n`. Semantics: ``numpy.diff``.
+    """
+    result = as_tensor(x)
+    order = operator.index(n)
+    if order < 0:
+        raise ShapeError(f"diff: n must not be negative, got {n}")
+    if order == 0:
+        return result
+    place = normalize_axis("diff", axis, result.ndim)
+    parts = [_extension(result, value, place) for value in (prepend, append)]
+    whole = [tensor for tensor in (parts[0], result, parts[1]) if tensor is not None]
+    if len(whole) > 1:
+        result = concatenate(whole, place)
+    for _ in range(min(order, result.shape[place])):  # then there is nothing left
+        count = max(result.shape[place] - 1, 0)
+        low, high = sliced(result, place, 0, count), sliced(result, place, min(1, result.shape[place]), count)
+        result = run("ne" if result.dtype is BOOL else "sub", high, low)
+    return result
+
+
+def _extension(x: Tensor, value: Any, axis: int) -> Tensor | None:
+    if value is None:
+        return None
+    extension = as_tensor(value)
+    if extension.ndim == 0:
+        return broadcast_to(extension, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+    return extension

@@ -13,7 +13,8 @@ from ...ir.types import normalize_axis
 from ...tensors.tensor import Tensor, as_array
 from ..copying import in_order
 from ..indexing.access import getitem
-from ..indexing.searching import indices_of_nonzero, take
+from ..indexing.nonzero import indices_of_nonzero
+from ..indexing.taking import take
 from ..joining import stack
 from ..manipulation import broadcast_arrays, broadcast_to, ravel
 from ..numpy_calls.options import write_out

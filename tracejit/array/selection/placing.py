@@ -13,7 +13,7 @@ from ...tensors.tensor import Tensor
 from .. import cumulative
 from ..indexing import inplace
 from ..indexing.access import index_update
-from ..indexing.searching import take
+from ..indexing.taking import take
 from ..manipulation import broadcast_to, ravel
 from ..numpy_calls.protocol import as_arrays
 from ..operands import as_tensor, cast, choice, is_everywhere, reshaped, run

@@ -12,7 +12,7 @@ import numpy as np
 from ...ir.dtypes import BOOL
 from ...tensors.tensor import Array, Tensor, wrap
 from ..indexing.access import getitem
-from ..indexing.searching import take
+from ..indexing.taking import take
 from ..manipulation import ravel
 from ..operands import as_tensor, filled, given_as_array, promoted_arrays, reshaped, run
 from ..sorting import check_options

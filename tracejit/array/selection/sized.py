@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from ...base.errors import DTypeError, ShapeError
 from ...ir.dtypes import BOOL, BY_NAME, INT64, DType, is_inexact
 from ...tensors.tensor import Tensor
-from ..indexing.searching import take, take_along_axis
+from ..indexing.taking import take, take_along_axis
 from ..manipulation import moveaxis, ravel
 from ..operands import as_tensor, broadcast, candidate, cast, filled, permuted, reshaped, run, sliced
 from ..reductions import any as any_of

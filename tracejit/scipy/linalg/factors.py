@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...array.contraction import matmul
-from ...array.indexing.searching import take_along_axis
+from ...array.indexing.taking import take_along_axis
 from ...array.operands import reshaped, run, tensor_argument
 from ...base.errors import AttributeValueError, ShapeError
 from ...ir.dtypes import INT64

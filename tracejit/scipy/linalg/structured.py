@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array.indexing.searching import take
+from ...array.indexing.taking import take
 from ...array.joining import concatenate
 from ...array.operands import constant_of, filled, promoted_arrays, reshaped, run, tensor_argument
 from ...array.rearranging import flip

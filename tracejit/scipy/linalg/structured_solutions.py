@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...array.indexing.searching import take
+from ...array.indexing.taking import take
 from ...array.joining import concatenate
 from ...array.operands import broadcast, constant_of, promoted_arrays, reshaped, run
 from ...array.rearranging import flip

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+from .cases import Case
 from .edits import EDITS, Chunked, Edit
-from .trials import Case
 
 
 def reduce_case(

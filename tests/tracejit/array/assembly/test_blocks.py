@@ -8,7 +8,7 @@ import pytest
 import tracejit as tj
 
 from ..agreement import Cases, check, gradients
-from ..operands import LINE, MATRIX, RNG, SHORT
+from ..operands import LINE, MATRIX, SHORT
 
 cases = Cases()
 cases("append", LINE, SHORT)
@@ -18,18 +18,11 @@ cases("column_stack", [LINE, LINE])
 cases("column_stack", [MATRIX, LINE[:4]])
 cases("dstack", [LINE, LINE])
 cases("dstack", [MATRIX, MATRIX])
-cases("hsplit", MATRIX, [2, 3])
-cases("hsplit", LINE, 7)
-cases("vsplit", MATRIX, 2)
-cases("dsplit", RNG.normal(size=(2, 3, 4)), 2)
 cases("block", [[MATRIX, MATRIX], [np.ones((1, 10))]])
 cases("block", [LINE, SHORT])
 cases("block", [1, 2.0])
 cases("block", LINE)
 cases("block", [[LINE[:4]], [MATRIX.T]])
-cases("resize", LINE, (3, 4))
-cases("resize", MATRIX, 3)
-cases("resize", np.zeros(0), (2,))
 
 
 @cases.parameters()
@@ -39,7 +32,6 @@ def test_agrees_with_numpy(case):
 
 GRADIENTS = [
     (lambda x, y: tj.block([[x, y[:4, None]]]), MATRIX, LINE),
-    (lambda x: tj.resize(x, 9), LINE),
     (lambda x, y: tj.append(x, y), LINE, SHORT),
 ]
 
@@ -55,8 +47,6 @@ def test_gradients(arguments):
         (lambda: tj.block([[1], 2]), tj.ShapeError, "different depths"),
         (lambda: tj.block([]), tj.ShapeError, "a list is empty"),
         (lambda: tj.block((1, 2)), tj.ShapeError, "in lists, not tuples"),
-        (lambda: tj.vsplit([1, 2], 2), tj.ShapeError, "vsplit: expected an array of rank 2"),
-        (lambda: tj.resize([1], (-1,)), tj.ShapeError, "must not be negative"),
     ],
 )
 def test_errors(call, error, message):

@@ -13,7 +13,8 @@ from tracejit.ir.interpreter import interpret
 from tracejit.ir.text.parser import parse_function
 from tracejit.ir.verifier import verify
 from tracejit.tools.repro import Case, reduce_case
-from tracejit.tools.repro.edits import EDITS, resized
+from tracejit.tools.repro.edits import EDITS
+from tracejit.tools.repro.resizing import resized
 
 from ....fuzz.graphs import program
 

@@ -13,8 +13,8 @@ import tracejit as tj
 from tracejit.base.errors import TracejitError
 from tracejit.ir.graph import Function
 from tracejit.tools.repro import Case, Trials, reduce_case
+from tracejit.tools.repro.cases import check_writable
 from tracejit.tools.repro.server import load_setup
-from tracejit.tools.repro.trials import check_writable
 
 #: An op that native code gets wrong above 1, and one that crashes.
 BROKEN = """\
