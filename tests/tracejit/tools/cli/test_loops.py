@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from tracejit.codegen.loops.parser import parse_kernels
+
 KERNELS = """; two kernels
 kernel @scale(n >= 1, b0: f64[n], b1: out f64[n]) { for i in 0:n { %x: f64 = load b0[i]
 %y: f64 = mul(%x,2.0:f64) store b1[i], %y } } ; twice
@@ -143,7 +145,7 @@ def test_opt_says_what_does_not_apply(loops, arguments, code, message):
 
 def test_verify_each_names_the_step(loops, monkeypatch):
     module = sys.modules["tracejit.tools.cli.commands.opt"]
-    kernel = module.parse_kernel_text((loops.folder / "wrong.loops").read_text(), "").kernels[1]
+    kernel = parse_kernels((loops.folder / "wrong.loops").read_text()).kernels[1]
     monkeypatch.setattr(module, "scheduled", lambda *_: kernel)
     done = loops("opt", "two.loops", "--passes", "normalize()", "--verify-each")
     assert done.code == 1

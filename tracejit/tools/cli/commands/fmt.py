@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ....base.errors import ParseError
 from ....codegen.loops.formatter import format_kernels
 from ....ir.text.formatter import format_text
 from ..colors import add_common_options, colored, wants_color
-from ..documents import read_text, shown
-from ..errors import FAILED, OK, error_in_text
+from ..documents import parsed, read_text, shown
+from ..errors import FAILED, OK
 from ..kernels import has_kernels
 
 _EXAMPLES = """\
@@ -47,10 +46,7 @@ def run(options: argparse.Namespace) -> int:
     code = OK
     for path in options.files:
         text = read_text(path)
-        try:
-            formatted = format_kernels(text) if has_kernels(path, text) else format_text(text)
-        except ParseError as error:
-            raise error_in_text(shown(path), error.line, error.column, error.problem, error.caret) from error
+        formatted = parsed(format_kernels if has_kernels(path, text) else format_text, text, path)
         if options.check or options.diff:
             if formatted != text:
                 code = FAILED

@@ -24,9 +24,9 @@ from ....ir.text.differences import difference
 from ....ir.text.printer import Names, print_function, print_functions
 from ....ir.verifier import verify
 from ..colors import add_common_options, colored, wants_color
-from ..documents import check, parse_text, read_text, write_text
+from ..documents import error_at, read_text, valid_functions, write_text
 from ..errors import TargetError, UsageError
-from ..kernels import check_kernels, error_at, has_kernels, parse_kernel_text
+from ..kernels import has_kernels, valid_kernels
 
 _PASSES: Final = {pass_.name: pass_ for pass_ in PIPELINE}
 #: Lists of passes that have a name.
@@ -110,8 +110,7 @@ def _on_functions(
 ) -> tuple[str, str, str]:
     """The language and the text of the functions in `text` after the passes, and what changed."""
     passes = parse_passes("all" if options.passes is None else options.passes)
-    document = parse_text(text, options.file)
-    check(document, options.file)
+    document = valid_functions(text, options.file)
     names = Names(document.names)
     optimized = [_optimized(function, passes, options, names, steps) for function in document.functions]
     diff = [
@@ -141,8 +140,7 @@ def _on_kernels(text: str, options: argparse.Namespace, steps: list[dict[str, An
         schedule = parse_schedule("" if options.passes.strip() == "none" else options.passes)
     except NotApplicable as error:
         raise UsageError(str(error)) from error
-    document = parse_kernel_text(text, options.file)
-    check_kernels(document, options.file)
+    document = valid_kernels(text, options.file)
     results = [_scheduled(kernel, schedule, document, options, steps) for kernel in document.kernels]
     diff = [
         difference(

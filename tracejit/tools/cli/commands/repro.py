@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...repro import Case, Trials, Verdict, reduce_case
-from ...repro.trials import check_writable
+from ...repro.cases import check_writable
 from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import random_array, read_inputs

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from ..colors import add_common_options
-from ..documents import check, parse_text, read_text, shown
+from ..documents import read_text, shown, valid_functions
 from ..errors import FAILED, OK, TargetError, UsageError
-from ..kernels import check_kernels, has_kernels, parse_kernel_text
+from ..kernels import has_kernels, valid_kernels
 
 _EXAMPLES = """\
 examples:
@@ -71,9 +71,5 @@ def _valid(path: str) -> dict[str, list[str]]:
     """The names of the ``functions`` or ``kernels`` in a valid file. Raises UsageError or TargetError."""
     text = read_text(path)
     if has_kernels(path, text):
-        document = parse_kernel_text(text, path)
-        check_kernels(document, path)
-        return {"kernels": [kernel.name for kernel in document.kernels]}
-    functions = parse_text(text, path)
-    check(functions, path)
-    return {"functions": [function.name for function in functions.functions]}
+        return {"kernels": [kernel.name for kernel in valid_kernels(text, path).kernels]}
+    return {"functions": [function.name for function in valid_functions(text, path).functions]}
