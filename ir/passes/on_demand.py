@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...base.loading import load_module
+from ...base.loading import LazyModule
 from ..dtypes import FLOAT16, is_complex
 from ..graph import Function
 from ..registry import Kind
@@ -15,20 +15,17 @@ from .loops import LEAST_OPS
 class OnDemand:
     """A pass that loads with the first Function that it `concerns`: it leaves others as they are."""
 
-    __slots__ = ("_attribute", "_loaded", "_module", "concerns")
+    __slots__ = ("_attribute", "_module", "concerns")
 
     def __init__(self, module: str, attribute: str, concerns: Callable[[Function], bool]) -> None:
-        self._module, self._attribute, self.concerns = module, attribute, concerns
-        self._loaded: Callable[[Function], Function] | None = None
+        self._module, self._attribute, self.concerns = LazyModule(module, __package__), attribute, concerns
 
     def __call__(self, function: Function) -> Function:
         return self.load()(function) if self.concerns(function) else function
 
     def load(self) -> Callable[[Function], Function]:
         """The pass, whose docstring says what it requires and ensures."""
-        if self._loaded is None:
-            self._loaded = getattr(load_module(self._module, __package__), self._attribute)
-        return self._loaded
+        return getattr(self._module, self._attribute)  # type: ignore[no-any-return]
 
 
 def _with_kinds(*kinds: Kind) -> Callable[[Function], bool]:
