@@ -17,12 +17,12 @@ _PAUSING: set[int] = set()
 
 
 @contextlib.contextmanager
-def collector_paused(when: bool = True) -> Iterator[None]:
-    """Pause the collector, in all threads, `when` that is asked for and it is not off already.
+def collector_paused() -> Iterator[None]:
+    """Pause the collector, in all threads, if it is not off already.
 
     Where several threads pause it at a time, it is on again when the first of them is through.
     """
-    if not (when and gc.isenabled()):
+    if not gc.isenabled():
         yield
         return
     thread = threading.get_ident()

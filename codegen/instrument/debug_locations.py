@@ -1,8 +1,8 @@
 """Debug locations: the numbers of the traced ops that each line of code is for.
 
 `Origins` give these numbers in generated functions. To follow ops into optimised code and assembly,
-`with_debug_lines` makes debug locations of them, whose line numbers LLVM carries along; `optimized_lines` and
-`assembly_lines` read those back.
+`with_debug_lines` makes debug locations of them, whose line numbers LLVM carries along; `assembly_lines`
+reads those back.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from typing import Final
 from ..llvm.function import Code, FunctionCode, Marked
 
 _NAME: Final = re.compile(r"define [^@]*@([\w.$]+)\(")
-_LOCATION: Final = re.compile(r", !dbg !(\d+)")
-_DEFINED: Final = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)")
 
 
 class Groups:
@@ -85,24 +83,6 @@ def with_debug_lines(lines: Sequence[Marked], groups: Groups, functions: Sequenc
         *subprograms,
     ]
     return "\n".join(out)
-
-
-def optimized_lines(text: str, groups: Groups) -> list[Marked]:
-    """The lines of LLVM's own print of a module with debug locations, each with its ops."""
-    lines = text.split("\n")
-    line_of = {match[1]: int(match[2]) for line in lines if (match := _DEFINED.match(line))}
-    marked: list[Marked] = []
-    for line in lines:
-        if line.startswith("!"):
-            continue
-        match = _LOCATION.search(line)
-        if match:
-            marked.append((line.replace(match[0], ""), groups.origins(line_of.get(match[1], 0))))
-        else:
-            marked.append((re.sub(r" !dbg !\d+", "", line), ()))
-    while marked and not marked[-1][0]:
-        marked.pop()
-    return marked
 
 
 def assembly_lines(text: str, groups: Groups) -> list[Marked]:

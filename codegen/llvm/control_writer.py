@@ -254,10 +254,6 @@ class OperationWriter:
         """Go to `label` where `condition` holds."""
         self._exit(condition, label, holds=True)
 
-    def exit_unless(self, condition: Reg, label: str) -> None:
-        """Go to `label` where `condition` does not hold."""
-        self._exit(condition, label, holds=False)
-
     def _exit(self, condition: Reg, label: str, values: Sequence[Reg] = (), *, holds: bool) -> None:
         self.block = self.label("on")
         self.operations.append(SideExit(condition, label, self.block, values, holds=holds))

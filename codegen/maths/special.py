@@ -116,9 +116,6 @@ class LaneEvaluator(Evaluator):
         """`value` as a register of vectors of its width."""
         return value.reg if isinstance(value, Lanes) else constant(float(value), self.dtype, self.lanes)
 
-    def lanes_of(self, reg: Reg) -> Lanes:
-        return Lanes(self.b, reg)
-
     def elementary(self, name: str, *operands: Any) -> Any:
         return Lanes(self.b, getattr(self.b, name)(*map(self.reg, operands)))
 

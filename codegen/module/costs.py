@@ -48,13 +48,6 @@ class Cost:
         """Bytes read and written."""
         return self.read + self.written
 
-    @property
-    def intensity(self) -> float:
-        """Flops per byte; infinite for work without traffic."""
-        if self.bytes == 0:
-            return math.inf if self.flops else 0.0
-        return self.flops / self.bytes
-
     def __add__(self, other: Cost) -> Cost:
         return Cost(
             self.flops + other.flops, self.transcendentals + other.transcendentals,

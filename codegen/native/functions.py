@@ -21,7 +21,7 @@ from ...base.process.locks import computed_once
 from ..llvm.emitter import Reg
 from .module import NativeModule, type_text
 from .pointers import Operand, Pointer
-from .structs import ARRAY, BOOLS, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Items, Type
+from .structs import ARRAY, BYTES, OBJECT, OBJECTS, TENSOR, WORDS, CFunctionType, Items, Type
 from .writer import NativeWriter
 
 Body = Callable[..., None]
@@ -31,7 +31,6 @@ Bool = Annotated[Reg, "bool"]
 Int32 = Annotated[Reg, "i32"]
 Int = Annotated[Reg, "i64"]
 Bytes = Annotated[Pointer, BYTES]
-Bools = Annotated[Pointer, BOOLS]
 Words = Annotated[Pointer, WORDS]
 Object = Annotated[Pointer, OBJECT]
 Objects = Annotated[Pointer, OBJECTS]

@@ -81,7 +81,6 @@ def _free(hint: str, taken: set[str]) -> str:
 def print_function(
     function: Function,
     *,
-    indent: str = "",
     mark: Instruction | None = None,
     note: str = "",
     locations: bool = True,
@@ -91,13 +90,11 @@ def print_function(
     """`function` as text. `mark` puts `note` with carets under that instruction; `names` are what its values
     are called, numbers unless told; `aligned` puts the ops below each other."""
     rows: list[str] = []
-    for text, anchor in lines_of(function, indent, locations=locations, names=names, aligned=aligned):
+    for text, anchor in lines_of(function, locations=locations, names=names, aligned=aligned):
         rows.append(text)
         if mark is not None and anchor is mark:
             shown = text.split(" @" if mark.regions else " # ")[0].rstrip()
-            width = len(shown) - len(indent) - 2
-            rows.append(f"{indent}  {'^' * max(width, 1)}")
-            rows.append(f"{indent}  ; {note}")
+            rows += [f"  {'^' * max(len(shown) - 2, 1)}", f"  ; {note}"]
     return "\n".join(rows)
 
 
@@ -121,7 +118,6 @@ def print_functions(functions: Iterable[Function], names: Names | None = None) -
 
 def lines_of(
     function: Function,
-    indent: str = "",
     *,
     locations: bool = True,
     names: Names | None = None,
@@ -129,7 +125,7 @@ def lines_of(
 ) -> Iterator[tuple[str, Instruction | tuple[Function, str]]]:
     """The lines of `function`, each with what it shows: an instruction, or the Function's head, return or
     end. The last line of an instruction with regions shows the end of the last region."""
-    yield from _lines(function, indent, locations, names, aligned, f"{indent}func ")
+    yield from _lines(function, "", locations, names, aligned, "func ")
 
 
 def _lines(

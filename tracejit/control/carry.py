@@ -92,11 +92,11 @@ def is_weak(tracer: Tracer, leaf: Any) -> bool:
     return isinstance(value, Value) and tracer.is_weak(value)
 
 
-def same_structure(name: str, what: str, returned: TreeDef, expected: TreeDef) -> None:
+def same_structure(name: str, returned: TreeDef, expected: TreeDef) -> None:
     """Raise ShapeError where the body returned another structure than it was given."""
     if returned != expected:
         raise ShapeError(
-            f"{name}: the body must return {what} in the structure that it was given, {expected}, "
+            f"{name}: the body must return the carry in the structure that it was given, {expected}, "
             f"got {returned}"
         )
 
@@ -251,7 +251,7 @@ def results_of(leaves: Sequence[Any], operands: Sequence[Any] = ()) -> list[Tens
 def kept(name: str, before: Sequence[Any], after: Tree, structure: TreeDef) -> list[Any]:
     """The carry after an eager step. Raises where it does not keep its types; a Python number may become a
     scalar tensor of a dtype that holds it."""
-    same_structure(name, "the carry", after.structure, structure)
+    same_structure(name, after.structure, structure)
     result = []
     for old, new, path in zip(before, after.leaves, after.paths, strict=True):
         old_type, new_type = type_of(old), type_of(new)

@@ -89,7 +89,7 @@ def _traced_while(
 ) -> Any:
     def body(*leaves: Tensor) -> list[Any]:
         carry = take_apart("while_loop", "the carry", body_fun(init.structure.unflatten(leaves)))
-        same_structure("while_loop", "the carry", carry.structure, init.structure)
+        same_structure("while_loop", carry.structure, init.structure)
         return carry.leaves
 
     def condition(*leaves: Tensor) -> list[Any]:
@@ -204,7 +204,7 @@ def fori_loop(
 
     def body(i: Tensor, *leaves: Tensor) -> list[Any]:
         carry = take_apart("fori_loop", "the carry", body_fun(i, init.structure.unflatten(leaves)))
-        same_structure("fori_loop", "the carry", carry.structure, init.structure)
+        same_structure("fori_loop", carry.structure, init.structure)
         return [i + 1, *carry.leaves]
 
     paths = [" (the index)", *init.paths]

@@ -120,7 +120,7 @@ def _scan(
     def flat(*leaves: Any) -> list[Any]:
         carry, slices = leaves[: len(init.leaves)], leaves[len(init.leaves) :]
         carried, more = _pair(name, f(init.structure.unflatten(carry), xs.structure.unflatten(slices)))
-        same_structure(name, "the carry", carried.structure, init.structure)
+        same_structure(name, carried.structure, init.structure)
         structures[:] = [more.structure]
         return [*carried.leaves, *more.leaves]
 

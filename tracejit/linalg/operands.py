@@ -38,17 +38,15 @@ def square_matrices(name: str, value: Any, parameter: str = "a") -> Tensor:
     return x
 
 
-def with_right_side(
-    name: str, a: Tensor, b: Any, *, vector: bool, parameter: str = "b"
-) -> tuple[Tensor, Tensor]:
+def with_right_side(name: str, a: Tensor, b: Any, *, vector: bool) -> tuple[Tensor, Tensor]:
     """`a` and the right side `b` in one dtype and with the same leading axes; a `vector` as one column."""
-    right = inexact_argument(name, b, parameter)
+    right = inexact_argument(name, b, "b")
     a, right = promoted_arrays(a, right)
     if vector:
         right = reshaped(right, (*right.shape, 1))
     if right.ndim < 2 or right.shape[-2] != a.shape[-2]:
         raise ShapeError(
-            f"{name}: argument {parameter} must have {a.shape[-2]} rows as the matrices of shape {a.shape} "
+            f"{name}: argument b must have {a.shape[-2]} rows as the matrices of shape {a.shape} "
             f"have, got shape {right.shape[:-1] if vector else right.shape}"
         )
     batch = broadcast_shapes(name, a.shape[:-2], right.shape[:-2])

@@ -36,12 +36,12 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 
 
-def _in_float64(function: Callable[..., Tensor], place: int) -> Callable[..., Tensor]:
-    """`function`, whose argument number `place` is the dtype: NumPy's default, whatever ours is."""
+def _in_float64(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`function`, whose second argument is the dtype: NumPy's default, whatever ours is."""
 
     @functools.wraps(function)
     def made(*args: Any, **options: Any) -> Tensor:
-        if len(args) <= place:
+        if len(args) <= 1:
             options.setdefault("dtype", np.float64)
         return function(*args, **options)
 
@@ -70,9 +70,9 @@ def _uninitialized(
 
 
 _CREATIONS: Final[tuple[tuple[Any, Callable[..., Any]], ...]] = (
-    (np.zeros, _in_float64(creation.zeros, 1)),
-    (np.ones, _in_float64(creation.ones, 1)),
-    (np.empty, _in_float64(creation.empty, 1)),
+    (np.zeros, _in_float64(creation.zeros)),
+    (np.ones, _in_float64(creation.ones)),
+    (np.empty, _in_float64(creation.empty)),
     (np.ndarray, _uninitialized),
     (np.full, _full),
     (np.zeros_like, creation.zeros_like),

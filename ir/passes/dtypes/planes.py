@@ -58,8 +58,3 @@ def turned_back(b: Any, x: Planes) -> Planes:
 def larger_part(b: Any, x: Planes) -> Any:
     """The larger one of the sizes of both parts; NaN if either is NaN."""
     return b.maximum(b.abs(x.re), b.abs(x.im))
-
-
-def is_finite(b: Any, x: Planes) -> Any:
-    """Whether both parts are finite."""
-    return b.logical_and(b.isfinite(x.re), b.isfinite(x.im))

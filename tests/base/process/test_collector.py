@@ -22,14 +22,6 @@ def test_it_is_off_within_and_on_after() -> None:
     assert gc.isenabled()
 
 
-def test_it_stays_on_where_no_pause_is_asked_for() -> None:
-    with collector_paused(False):
-        assert gc.isenabled()
-        with collector_paused(True):
-            assert not gc.isenabled()
-        assert gc.isenabled()
-
-
 class Knot:
     """An object that refers to itself."""
 

@@ -109,7 +109,7 @@ def test_parts_may_leave_the_function() -> None:
         w.one_of(w.eq(value, 7), [lambda: w.ret(number(-2)), lambda: None])
         failed = w.label("failed")
         w.exit_if(w.eq(value, 8), failed)
-        w.exit_unless(w.ne(value, 9), failed)
+        w.exit_if(w.eq(value, 9), failed)
         w.ret(value)
         w.start(failed)
         w.ret(number(-3))

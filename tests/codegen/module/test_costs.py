@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -63,12 +62,6 @@ def test_loops_count_their_steps_and_branches_the_dearest() -> None:
         lambda c: tj.cond(c.sum() > 0, lambda c: tj.tanh(c @ c), lambda c: c * 2, c), tj.ones((40, 40))
     )
     assert chosen.flops == pytest.approx(once.flops, rel=0.05)
-
-
-def test_intensity() -> None:
-    assert Cost(10, 0, 4, 1).intensity == 2.0
-    assert Cost(10).intensity == math.inf
-    assert Cost().intensity == 0.0
 
 
 def test_every_instruction_of_a_model_has_a_cost() -> None:
