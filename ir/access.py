@@ -54,6 +54,13 @@ def resolve(value: Value, defs: Mapping[Value, Instruction]) -> tuple[Value, Acc
         value = instruction.operands[0]
 
 
+def viewed(value: Value, defs: Mapping[Value, Instruction]) -> Value:
+    """The value whose elements `value` has, through any number of views."""
+    while (view := defs.get(value)) is not None and view.op.kind is Kind.VIEW:
+        (value,) = view.operands
+    return value
+
+
 def element_strides(access: Access, strides: Shape, rank: int) -> tuple[tuple[int, ...], int]:
     """Per-dimension strides and the offset, in elements, of reading a buffer with `strides` by `access`."""
     result = [0] * rank

@@ -51,20 +51,9 @@ class RegionWriter(Protocol):
     def poll(self) -> None: ...
 
 
-def write_control(
-    writer: RegionWriter,
-    instruction: Instruction,
-    name: str,
-    layout: BufferLayout,
-    arena: str,
-    operands: list[str],
-    results: list[str],
-) -> None:
-    """Write a control flow instruction over the memory of its operands and results."""
-    _ControlWriter(writer, instruction, name, layout, arena, operands, results).run()
+class ControlWriter:
+    """Writes a control flow instruction over the memory of its operands and results."""
 
-
-class _ControlWriter:
     def __init__(
         self,
         writer: RegionWriter,
@@ -81,6 +70,7 @@ class _ControlWriter:
         self.count = instruction.attrs.get("carries", 0)
 
     def run(self) -> None:
+        """Write the instruction."""
         kind = self.instruction.op.kind
         if kind is Kind.SWITCH:
             self._switch()

@@ -15,7 +15,7 @@ from ...base.process.progress import with_progress
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
-from ..control.regions import RegionCode, write_control
+from ..control.regions import ControlWriter, RegionCode
 from ..instrument.variants import PLAIN
 from ..interface import CALL_BACK, PARALLEL_FOR, POLL, out_of_memory
 from ..llvm.emitter import Reg, constant, pointer
@@ -134,9 +134,8 @@ class BodyWriter(ExitWriter):
         kernel = self._lower(instruction, name)
         if kernel is None and instruction.op.kind.traits.control:
             layout, offset = self.plan.layouts[instruction]
-            write_control(
-                self, instruction, name, layout, self._at(BufferPlace("arena", offset)), operands, results
-            )
+            arena = self._at(BufferPlace("arena", offset))
+            ControlWriter(self, instruction, name, layout, arena, operands, results).run()
             return
         if kernel is None:
             self._host_call(instruction, operands + results)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ...ir.access import viewed
 from ...ir.analysis.loop_arrays import written_arrays
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
@@ -53,7 +54,7 @@ class _Analysis:
             if instruction.op.kind is Kind.VIEW:
                 continue
             for operand in reads(instruction, self.defs):
-                self.last_read[self._root(operand)] = position
+                self.last_read[viewed(operand, self.defs)] = position
             for value in instruction.results:
                 place = plan.places[value]
                 if place.kind == "output":
@@ -63,14 +64,6 @@ class _Analysis:
             self.first_write[output] = position
             self.last_read[source] = position
             self.copied[output] = source
-
-    def _root(self, value: Value) -> Value:
-        """The value whose memory `value` is: reshapes share."""
-        definition = self.defs.get(value)
-        while definition is not None and definition.op.kind is Kind.VIEW:
-            value = definition.operands[0]
-            definition = self.defs.get(value)
-        return value
 
     def allows(self, result: int, position: int, *, in_place: bool) -> bool:
         """Whether `result` may be written over the parameter at `position`; `in_place` asks whether what
@@ -93,12 +86,12 @@ class _Analysis:
 
     def _reads_before_writing(self, instruction: Instruction, value: Value, param: Value) -> bool:
         if instruction.op.kind.traits.updates_operand:
-            return self._root(instruction.operands[0]) is param and all(
-                self._root(other) is not param for other in instruction.operands[1:]
+            return viewed(instruction.operands[0], self.defs) is param and all(
+                viewed(other, self.defs) is not param for other in instruction.operands[1:]
             )
         if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
             return self._updates_carry(instruction, instruction.results.index(value), param)
-        read = [j for j, operand in enumerate(instruction.operands) if self._root(operand) is param]
+        read = [j for j, operand in enumerate(instruction.operands) if viewed(operand, self.defs) is param]
         pairs = self.plan.overwrites[instruction]
         return all((instruction.results.index(value), j) in pairs for j in read)
 
@@ -112,5 +105,5 @@ class _Analysis:
                 return False
         elif self.plan.layouts[loop][0].spares[position] != IN_PLACE:
             return False
-        roots = [self._root(operand) for operand in loop.operands]
+        roots = [viewed(operand, self.defs) for operand in loop.operands]
         return roots[position] is param and roots.count(param) == 1

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from ...base.machine import machine
 from ...base.records import field, record
-from ...ir.access import resolve
+from ...ir.access import resolve, viewed
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
 from .arena import ArenaBlock, comes_after, pack
@@ -195,11 +195,7 @@ class _Planner:
 
     def root(self, value: Value) -> Value:
         """The value that owns `value`'s memory: reshapes share."""
-        definition = self.defs.get(value)
-        while definition is not None and definition.op.kind is Kind.VIEW:
-            value = definition.operands[0]
-            definition = self.defs.get(value)
-        return value
+        return viewed(value, self.defs)
 
     def run(self, carries: int, first: int) -> BufferPlan:
         function, plan = self.function, self.plan

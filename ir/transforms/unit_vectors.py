@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ..access import viewed
 from ..builder import Builder
 from ..dtypes import BOOL
 from ..graph import Function, Instruction, Value
@@ -150,7 +151,5 @@ class _Rewriting:
     def _is_zero(self, value: Value) -> bool:
         """Whether `value` is the constant 0."""
         definitions: Mapping[Value, Instruction] = self.function.defs
-        maker = definitions.get(value)
-        while maker is not None and maker.op.kind is Kind.VIEW:
-            maker = definitions.get(maker.operands[0])
+        maker = definitions.get(viewed(value, definitions))
         return maker is not None and maker.attrs.get("value", None) == 0 and maker.op.name == "full"

@@ -284,13 +284,8 @@ class SGD(ParameterOptimizer):
         super().__init__(params, defaults)
 
     def _rule(self, group: dict[str, Any]) -> SGDRule:
-        return SGDRule(
-            group["momentum"],
-            group["dampening"],
-            group["weight_decay"],
-            group["nesterov"],
-            group["maximize"],
-        )
+        names = ("momentum", "dampening", "weight_decay", "nesterov", "maximize")
+        return SGDRule(*[group[name] for name in names])
 
 
 class Adam(ParameterOptimizer):
@@ -335,15 +330,8 @@ class Adam(ParameterOptimizer):
         betas = group["betas"]
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise DomainError(f"{self._name}: betas must be two numbers, got {betas!r}")
-        return AdamRule(
-            betas[0],
-            betas[1],
-            group["eps"],
-            group["weight_decay"],
-            group["amsgrad"],
-            group["maximize"],
-            self._decoupled,
-        )
+        given = [group[name] for name in ("eps", "weight_decay", "amsgrad", "maximize")]
+        return AdamRule(*betas, *given, self._decoupled)
 
 
 class AdamW(Adam):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 from ....base.machine import machine
 from ....base.records import record
+from ....ir.dtypes import SHORT_NAME
 from ....ir.types import TensorType, contiguous_strides
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.loops import FunctionWriter
@@ -47,6 +48,34 @@ class Strided:
     def start(self, w: FunctionWriter, dtype: str) -> str:
         """The pointer to its first element."""
         return w.offset(f"%b{self.buffer}", dtype, self.offset)
+
+
+@record
+class Product:
+    """The product ``result = x @ y``: the types of all three, and where x and y lie."""
+
+    types: tuple[TensorType, TensorType, TensorType]
+    operands: tuple[Strided, Strided]
+
+    @property
+    def dtype(self) -> str:
+        """The short name of the result's dtype."""
+        return SHORT_NAME[self.types[2].dtype]
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Rows and columns of a result, and the length of its sums."""
+        m, n = self.types[2].shape[-2:]
+        return m, n, self.types[0].shape[-1]
+
+    @property
+    def batch(self) -> int:
+        """Number of matrices."""
+        return math.prod(self.types[2].shape[:-2])
+
+    def starts(self, w: FunctionWriter) -> list[str]:
+        """The pointers to x, y and the result."""
+        return [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
 
 
 @record
@@ -110,19 +139,16 @@ def over_rows(
 
 def over_batch(
     w: FunctionWriter,
-    types: tuple[TensorType, TensorType, TensorType],
-    operands: tuple[Strided, Strided],
-    pointers: list[str],
-    dtype: str,
+    product: Product,
     body: Callable[[list[str]], None],
     *,
     tasks: tuple[Reg, Reg] | None = None,
 ) -> None:
     """Call `body` with the pointers to x, y and the result of each matrix of the batch, from the first of
     `tasks` to the last or all."""
-    shape = types[2].shape[:-2]
-    strides = [operand.strides[:-2] for operand in operands] + [contiguous_strides(types[2].shape)[:-2]]
-    sizes, by = _merged(shape, strides)
+    shape, pointers = product.types[2].shape, product.starts(w)
+    strides = [operand.strides[:-2] for operand in product.operands] + [contiguous_strides(shape)[:-2]]
+    sizes, by = _merged(shape[:-2], strides)
 
     def matrix(number: Reg, _: list[Reg]) -> Sequence[Reg]:
         here, rest = pointers, number
@@ -132,7 +158,7 @@ def over_batch(
                 index = w.integer("urem", rest, sizes[axis])
                 rest = w.integer("udiv", rest, sizes[axis])
             here = [
-                w.offset(place, dtype, w.mul(index, steps[axis])) if steps[axis] else place
+                w.offset(place, product.dtype, w.mul(index, steps[axis])) if steps[axis] else place
                 for place, steps in zip(here, by, strict=True)
             ]
         body(here)

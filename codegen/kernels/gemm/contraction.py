@@ -22,7 +22,7 @@ from ...llvm.target import Target
 from ...lowering.kernel import Kernel, empty_kernel, signature
 from ...lowering.lowering import Definitions, Lowering, LoweringContext, content_with_sources
 from . import batches
-from .batches import Strided, over_batch
+from .batches import Product, Strided, over_batch
 from .direct import choose_tiles, direct_kernel
 from .dots import dots_kernel
 from .library import declaration, descriptor
@@ -48,67 +48,61 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return _PackedKernel(name, instruction, defs, cut, declarations).kernel()
-    types, operands = _product(instruction, defs)
-    dtype = SHORT_NAME[instruction.result.dtype]
-    m, n = types[2].shape[-2:]
-    in_rows = operands[0].strides[-1] == 1 or operands[0].strides[-2] != 1
-    if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and operands[1].strides[-1] != 1):
-        types, operands = _turned(types, operands)
-    if as_dots(types, operands, target.lanes(dtype)):
-        types, operands = _row_by_row(types, operands)
-    if types[2].shape[-1] == 1 and dtype[0] == "f" and 0 not in types[0].shape:
-        return dots_kernel(name, types, operands, dtype, target, declarations)
-    if streams(types, operands, dtype, target):
-        return streams_kernel(name, types, operands, dtype, target, declarations)
-    return direct_kernel(name, types, operands, dtype, context)
+    product = _product(instruction, defs)
+    (m, n, _), (x, y) = product.sizes, product.operands
+    in_rows = x.strides[-1] == 1 or x.strides[-2] != 1
+    if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and y.strides[-1] != 1):
+        product = _turned(product)
+    if as_dots(product, target):
+        product = _row_by_row(product)
+    if product.sizes[1] == 1 and product.dtype[0] == "f" and 0 not in product.types[0].shape:
+        return dots_kernel(name, product, target, declarations)
+    if streams(product, target):
+        return streams_kernel(name, product, target, declarations)
+    return direct_kernel(name, product, context)
 
 
-def as_dots(types: Types, operands: tuple[Strided, Strided], lanes: int) -> bool:
+def as_dots(product: Product, target: Target) -> bool:
     """Whether a product of floats that is not packed is done as dot products of rows of x with a few columns
     of y: both lie along the sum, which lanes then share. That rounds less than one sum for each element, and
     needs no columns to be gathered."""
-    (m, k), n = types[0].shape[-2:], types[2].shape[-1]
+    (m, n, k), (x, y), lanes = product.sizes, product.operands, target.lanes(product.dtype)
     return (
-        types[2].dtype.kind == "f"
-        and len(types[2].shape) == 2
+        product.types[2].dtype.kind == "f"
+        and len(product.types[2].shape) == 2
         and m > 1
         and 1 < n <= lanes // 4
         and k >= 4 * lanes
-        and operands[0].strides[-1] == operands[1].strides[-2] == 1
+        and x.strides[-1] == y.strides[-2] == 1
     )
 
 
-def _row_by_row(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
-    """Types and operands of the product as a batch of y^T times each row of x, whose results are the rows of
-    the result."""
-    (m, k), n, dtype = types[0].shape, types[2].shape[-1], types[2].dtype
-    x, y = operands
+def _row_by_row(product: Product) -> Product:
+    """The product as a batch of y^T times each row of x, whose results are the rows of the result."""
+    (m, n, k), (x, y), dtype = product.sizes, product.operands, product.types[2].dtype
     batch = (TensorType(dtype, (m, n, k)), TensorType(dtype, (m, k, 1)), TensorType(dtype, (m, n, 1)))
     left = Strided((0, y.strides[-1], 1), y.offset, y.buffer)
-    return batch, (left, Strided((x.strides[-2], 1, 1), x.offset, x.buffer))
+    return Product(batch, (left, Strided((x.strides[-2], 1, 1), x.offset, x.buffer)))
 
 
-def _turned(types: Types, operands: tuple[Strided, Strided]) -> tuple[Types, tuple[Strided, Strided]]:
-    """Types and operands of the transposed product y^T x^T. Its result has the same memory, as one side of it
-    is 1."""
-    x, y, result = (TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in types)
+def _turned(product: Product) -> Product:
+    """The transposed product y^T x^T. Its result has the same memory, as one side of it is 1."""
+    x, y, result = (
+        TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in product.types
+    )
     left, right = (
         Strided((*operand.strides[:-2], *operand.strides[:-3:-1]), operand.offset, operand.buffer)
-        for operand in operands
+        for operand in product.operands
     )
-    return (y, x, result), (right, left)
+    return Product((y, x, result), (right, left))
 
 
 def contraction_workspace(instruction: Instruction, context: LoweringContext) -> int:
     """Bytes for the panels, where they are in no slot."""
     cut = _blocking(instruction, context.defs, context.target)
-    if cut is None or _batched(_batch(_product(instruction, context.defs)[0]), cut):
+    if cut is None or _batched(_product(instruction, context.defs).batch, cut):
         return 0
     return cut.workspace
-
-
-def _batch(types: Types) -> int:
-    return math.prod(types[2].shape[:-2])
 
 
 def _strided(instruction: Instruction, position: int, defs: Definitions) -> Strided:
@@ -118,9 +112,9 @@ def _strided(instruction: Instruction, position: int, defs: Definitions) -> Stri
     return Strided(strides, offset, position)
 
 
-def _product(instruction: Instruction, defs: Definitions) -> tuple[Types, tuple[Strided, Strided]]:
-    """Types and operands of a product, as few batch dimensions as possible: matrices that are multiplied by
-    the same y, and whose rows go on from one to the next, are one matrix."""
+def _product(instruction: Instruction, defs: Definitions) -> Product:
+    """A product with as few batch dimensions as possible: matrices that are multiplied by the same y, and
+    whose rows go on from one to the next, are one matrix."""
     x, y = instruction.operands
     types = (x.type, y.type, instruction.result.type)
     operands = _strided(instruction, 0, defs), _strided(instruction, 1, defs)
@@ -134,7 +128,7 @@ def _product(instruction: Instruction, defs: Definitions) -> tuple[Types, tuple[
         left = Strided((*operands[0].strides[:-3], *rows), operands[0].offset, operands[0].buffer)
         y_strides = (*operands[1].strides[:-3], *operands[1].strides[-2:])
         operands = left, Strided(y_strides, operands[1].offset, operands[1].buffer)
-    return types, operands
+    return Product(types, operands)
 
 
 def _without_batch_axis(types: Types, batch: int) -> Types:
@@ -148,14 +142,13 @@ def _without_batch_axis(types: Types, batch: int) -> Types:
 
 def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Blocking | None:
     """Blocking of a product that is packed; None for those that are done directly."""
-    types, operands = _product(instruction, defs)
-    (m, k), n = types[0].shape[-2:], types[2].shape[-1]
-    dtype = SHORT_NAME[types[2].dtype]
-    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or types[2].size == 0:
+    product = _product(instruction, defs)
+    (m, n, k), dtype, result = product.sizes, product.dtype, product.types[2]
+    if dtype not in ("f32", "f64") or min(m, n) <= 1 or m * n * k <= SMALL or result.size == 0:
         return None
-    x_strides, y_strides = (operand.strides[-2:] for operand in operands)
+    x_strides, y_strides = (operand.strides[-2:] for operand in product.operands)
     shape = choose_tiles(m, n, k, dtype, target, x_strides[0])
-    itemsize = types[2].dtype.itemsize
+    itemsize = result.dtype.itemsize
     way = (
         machine().l2_bytes // 8
     )  # of the second cache, taken to have eight: lines at multiples of it share a set
@@ -187,8 +180,8 @@ def as_packed(
     cut = _blocking(instruction, defs, target)
     if cut is not None:
         return cut, True, *operands
-    types = (x.type, y.type, result.type)
-    if as_dots(types, operands, target.lanes(dtype)) or streams(types, operands, dtype, target):
+    product = Product((x.type, y.type, result.type), operands)
+    if as_dots(product, target) or streams(product, target):
         return None
     cut = blocking(tile_for(target, dtype), m, n, k)
     # both add the terms in the same parts, as long as the sum is in one block
@@ -213,8 +206,8 @@ class _PackedKernel:
     ) -> None:
         self.name, self.cut = name, cut
         self.dtype = cut.tile.dtype
-        self.types, self.operands = _product(instruction, defs)
-        self.batch = _batch(self.types)
+        self.product = _product(instruction, defs)
+        self.batch = self.product.batch
         self.batched = _batched(self.batch, cut)
         self.pooled = not self.batched and cut.m * cut.n * cut.k >= parallel_work()
         declarations[product_symbol(self.dtype)] = declaration(self.dtype)
@@ -242,7 +235,7 @@ class _PackedKernel:
 
     def _code(self) -> Code:
         w, dtype, cut = self.w, self.dtype, self.cut
-        x, y = self.operands
+        x, y = self.product.operands
         numbers = descriptor(cut, x.strides[-2:], y.strides[-2:])
         table = Table(f"@{self.name}_numbers", "i64", numbers)
         work = w.slot(dtype, cut.workspace * 8 // int(dtype[1:])) if self.batched else "%b3"
@@ -252,9 +245,8 @@ class _PackedKernel:
             a, b, c = at
             w.run(product_symbol(dtype), *map(pointer, (table.name, a, b, c, work, pool)))
 
-        starts = [x.start(w, dtype), y.start(w, dtype), "%b2"]
         tasks = (Reg("%begin", "i64"), Reg("%end", "i64")) if self.batched else None
-        over_batch(w, self.types, self.operands, starts, dtype, multiply, tasks=tasks)
+        over_batch(w, self.product, multiply, tasks=tasks)
         w.ret()
         buffers = 3 if self.batched else 4
         return [table, w.function(signature(self.name, buffers), "nounwind")]

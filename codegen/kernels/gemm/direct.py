@@ -17,7 +17,6 @@ from typing import Final, TypeAlias
 
 from ....base.machine import machine
 from ....base.records import record
-from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
@@ -27,7 +26,7 @@ from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ...lowering.lowering import LoweringContext
 from ...tiers import OPTIMIZED
 from . import batches
-from .batches import MatrixRows, Strided, accumulate, over_batch, over_rows
+from .batches import MatrixRows, Product, accumulate, over_batch, over_rows
 from .tiles import SUM_PART, tile_for
 
 #: Longer sums are added up in parts of this length: with one accumulator per element, errors grow with it.
@@ -70,26 +69,17 @@ class Shape:
         return math.ceil(self.n / (self.vectors * self.lanes))
 
 
-def direct_kernel(
-    name: str,
-    types: tuple[TensorType, TensorType, TensorType],
-    operands: tuple[Strided, Strided],
-    dtype: str,
-    context: LoweringContext,
-) -> Kernel:
-    """The kernel of ``result = x @ y`` for `types` of x, y and the result, which has elements."""
-    x, _, result = types
-    batch = math.prod(result.shape[:-2])
-    shape = choose_tiles(
-        x.shape[-2], result.shape[-1], x.shape[-1], dtype, context.target, operands[0].strides[-2]
-    )
+def direct_kernel(name: str, product: Product, context: LoweringContext) -> Kernel:
+    """The kernel of ``result = x @ y``, which has elements."""
+    batch, dtype = product.batch, product.dtype
+    shape = choose_tiles(*product.sizes, dtype, context.target, product.operands[0].strides[-2])
     steps = shape.down * shape.rows * shape.across * shape.vectors * shape.k
     sums, most = shape.rows * shape.vectors, context.parameters.product_copies
     copies = sums * shape.k if sums * shape.k <= UNROLLED else sums
     shortened = copies > most
     if shortened:
         shape = small_tiles(shape, most // 2)
-    writer = _Nest(name, types, operands, dtype, shape, context.declarations, 0 if shortened else UNROLLED)
+    writer = _Nest(name, product, shape, context.declarations, 0 if shortened else UNROLLED)
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
@@ -171,19 +161,13 @@ def rows_in_cache(distance: int) -> int:
 
 class _Nest:
     def __init__(
-        self,
-        name: str,
-        types: tuple[TensorType, TensorType, TensorType],
-        operands: tuple[Strided, Strided],
-        dtype: str,
-        shape: Shape,
-        declarations: Declarations,
-        unrolled: int,
+        self, name: str, product: Product, shape: Shape, declarations: Declarations, unrolled: int
     ) -> None:
-        self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
+        self.name, self.product = name, product
+        self.operands, self.dtype = product.operands, product.dtype
         self.shape, self.w, self.unrolled = shape, FunctionWriter(declarations), unrolled
-        self.batch = math.prod(types[2].shape[:-2])
-        y = operands[1].strides[-2:]
+        self.batch, dtype = product.batch, product.dtype
+        y = product.operands[1].strides[-2:]
         #: Whether y is read from scratch memory, where its columns were turned to rows.
         self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
         width = shape.vectors * shape.lanes
@@ -203,17 +187,13 @@ class _Nest:
     def write(self) -> Code:
         w, shape = self.w, self.shape
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
-        starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
         down, across = (0, shape.down), (0, shape.across)
         if self.batch > 1:
-            over_batch(
-                w, self.types, self.operands, starts, self.dtype,
-                lambda at: self._product(at, down, across), tasks=(begin, end),
-            )  # fmt: skip
+            over_batch(w, self.product, lambda at: self._product(at, down, across), tasks=(begin, end))
         elif self.by_column:
-            self._product(starts, down, (begin, end))
+            self._product(self.product.starts(w), down, (begin, end))
         else:
-            self._product(starts, (begin, end), across)
+            self._product(self.product.starts(w), (begin, end), across)
         w.ret()
         return [w.function(signature(self.name, 3), "nounwind")]
 

@@ -11,7 +11,6 @@ import math
 from typing import Final
 
 from ....base.machine import machine
-from ....ir.types import TensorType
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound, FunctionWriter
@@ -19,7 +18,7 @@ from ...llvm.target import Target
 from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ...maths.support import muladd
 from ...nest.reductions.totals import LONG, Totals, add_blocks
-from .batches import Strided, over_batch, over_rows
+from .batches import Product, over_batch, over_rows
 
 #: Rows of at most so many bytes are read one by one, of a matrix of at least so many: going back and forth
 #: between lines that lie close together keeps the machine from fetching ahead.
@@ -31,19 +30,11 @@ def far_bytes() -> int:
     return machine().l2_bytes // 4
 
 
-def dots_kernel(
-    name: str,
-    types: tuple[TensorType, TensorType, TensorType],
-    operands: tuple[Strided, Strided],
-    dtype: str,
-    target: Target,
-    declarations: Declarations,
-) -> Kernel:
+def dots_kernel(name: str, product: Product, target: Target, declarations: Declarations) -> Kernel:
     """The kernel of ``result = x @ y`` for floats, where y has one column."""
-    nest = _Dots(name, types, operands, dtype, target, declarations)
-    batch = math.prod(types[2].shape[:-2])
+    nest, batch = _Dots(name, product, target, declarations), product.batch
     head = (
-        f"contraction {name}: {batch} x ({nest.m}x{nest.k} @ {nest.k}x1) {dtype}, "
+        f"contraction {name}: {batch} x ({nest.m}x{nest.k} @ {nest.k}x1) {nest.dtype}, "
         f"{nest.rows} rows of {nest.lanes} lanes"
     )
     cycles = batch * nest.m * (nest.k / nest.lanes * 2 + 4.0)
@@ -60,20 +51,14 @@ def dots_kernel(
 
 
 class _Dots:
-    def __init__(
-        self,
-        name: str,
-        types: tuple[TensorType, TensorType, TensorType],
-        operands: tuple[Strided, Strided],
-        dtype: str,
-        target: Target,
-        declarations: Declarations,
-    ) -> None:
-        self.name, self.types, self.operands, self.dtype = name, types, operands, dtype
+    def __init__(self, name: str, product: Product, target: Target, declarations: Declarations) -> None:
+        self.name, self.product = name, product
+        self.operands, self.dtype = product.operands, product.dtype
         self.w = FunctionWriter(declarations)
-        self.m, self.k = types[0].shape[-2:]
-        self.lanes = target.lanes(dtype)
-        one_by_one = self.k * types[0].dtype.itemsize <= SHORT_ROW and types[0].nbytes >= far_bytes()
+        self.m, _, self.k = product.sizes
+        self.lanes = target.lanes(self.dtype)
+        x = product.types[0]
+        one_by_one = self.k * x.dtype.itemsize <= SHORT_ROW and x.nbytes >= far_bytes()
         sums = machine().multiply_adds_in_flight  # that are kept in registers at a time
         self.rows = 1 if one_by_one else min(self.m, sums)
         #: Vectors side by side, each with sums of its own: fewer rows have more.
@@ -89,14 +74,10 @@ class _Dots:
     def write(self) -> Code:
         w = self.w
         begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
-        starts = [*[operand.start(w, self.dtype) for operand in self.operands], "%b2"]
-        if math.prod(self.types[2].shape[:-2]) > 1:
-            over_batch(
-                w, self.types, self.operands, starts, self.dtype,
-                lambda at: self._groups(at, 0, self.down), tasks=(begin, end),
-            )  # fmt: skip
+        if self.product.batch > 1:
+            over_batch(w, self.product, lambda at: self._groups(at, 0, self.down), tasks=(begin, end))
         else:
-            self._groups(starts, begin, end)
+            self._groups(self.product.starts(w), begin, end)
         w.ret()
         return [w.function(signature(self.name, 3), "nounwind")]
 

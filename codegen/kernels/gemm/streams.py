@@ -12,14 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from ....base.machine import machine
-from ....ir.types import TensorType
 from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
 from ...lowering.kernel import Kernel, signature
 from ...lowering.parallel_for import part_of
-from .batches import Strided, accumulate, over_batch
+from .batches import Product, accumulate, over_batch
 from .tiles import SUM_PART
 
 #: Rows of x up to which this pays.
@@ -33,37 +32,28 @@ _RUN: Final = 8 << 10
 #: Longer sums are added up in parts of this length: errors grow with it.
 _INNER: Final = 2 * SUM_PART
 
-Types = tuple[TensorType, TensorType, TensorType]
-
 
 def large_bytes() -> int:
     """Bytes of y from which on streaming pays."""
     return machine().l2_bytes
 
 
-def streams(types: Types, operands: tuple[Strided, Strided], dtype: str, target: Target) -> bool:
-    """Whether the product ``x @ y`` is one of those."""
-    (m, k), n = types[0].shape[-2:], types[2].shape[-1]
+def streams(product: Product, target: Target) -> bool:
+    """Whether `product` is one of those."""
+    (m, n, k), dtype = product.sizes, product.dtype
     return (
         dtype[0] == "f"
         and 0 < m <= MOST_ROWS
-        and operands[1].strides[-1] == 1
+        and product.operands[1].strides[-1] == 1
         and n >= _LEAST_VECTORS * target.lanes(dtype)
         and k * n * BITS[dtype] // 8 >= large_bytes()
     )
 
 
-def streams_kernel(
-    name: str,
-    types: Types,
-    operands: tuple[Strided, Strided],
-    dtype: str,
-    target: Target,
-    declarations: Declarations,
-) -> Kernel:
+def streams_kernel(name: str, product: Product, target: Target, declarations: Declarations) -> Kernel:
     """The kernel of ``result = x @ y``; its tasks are strips of columns."""
-    writer = _Writer(types, operands, dtype, target.lanes(dtype), declarations)
-    batch = math.prod(types[2].shape[:-2])
+    batch, dtype = product.batch, product.dtype
+    writer = _Writer(product, target.lanes(dtype), declarations)
     head = (
         f"contraction {name}: {batch} x ({writer.m}x{writer.k} @ {writer.k}x{writer.n}) {dtype}, "
         f"{_TOGETHER} rows at a time in strips of {writer.width} columns"
@@ -73,16 +63,10 @@ def streams_kernel(
 
 
 class _Writer:
-    def __init__(
-        self,
-        types: Types,
-        operands: tuple[Strided, Strided],
-        dtype: str,
-        lanes: int,
-        declarations: Declarations,
-    ) -> None:
-        self.types, self.operands, self.dtype, self.lanes = types, operands, dtype, lanes
-        (self.m, self.k), self.n = types[0].shape[-2:], types[2].shape[-1]
+    def __init__(self, product: Product, lanes: int, declarations: Declarations) -> None:
+        self.product, self.operands, self.lanes = product, product.operands, lanes
+        self.dtype = dtype = product.dtype
+        self.m, self.n, self.k = product.sizes
         columns = min(_RUN * 8 // BITS[dtype], math.ceil(self.n / 2))
         self.width = max(_LEAST_VECTORS, math.ceil(columns / lanes)) * lanes
         self.tasks = math.ceil(self.n / self.width)
@@ -92,18 +76,17 @@ class _Writer:
 
     def write(self, name: str) -> Code:
         w = self.w
-        starts = [operand.start(w, self.dtype) for operand in self.operands] + ["%b2"]
 
         def strip(index: Reg, _: list[Reg]) -> Sequence[Reg]:
             first, stop = part_of(w, index, self.width, self.n)
 
-            def product(at: list[str]) -> None:
+            def columns(at: list[str]) -> None:
                 x, y, result = at
                 self._strip(
                     x, w.offset(y, self.dtype, first), w.offset(result, self.dtype, first), stop, first
                 )
 
-            over_batch(w, self.types, self.operands, starts, self.dtype, product)
+            over_batch(w, self.product, columns)
             return ()
 
         w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, strip)

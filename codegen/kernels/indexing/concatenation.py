@@ -16,7 +16,7 @@ from ...llvm.function import Code
 from ...llvm.loops import FunctionWriter
 from ...lowering.kernel import Kernel, signature
 from ...lowering.lowering import Lowering, LoweringContext
-from .copies import COPIES_STRETCHES
+from .copies import COPIES_STRETCHES, over_stretches
 from .slices import contiguous_tail
 
 
@@ -30,28 +30,15 @@ def concat_kernel(name: str, instruction: Instruction, context: LoweringContext)
     dtype = SHORT_NAME[result.dtype]
     by = contiguous_strides(result.shape)
     tasks = result.shape[0] if axis > 0 and result.type.size else 1
-    first, last = (Reg("%begin", "i64"), Reg("%end", "i64")) if axis > 0 else (0, 1)
+    rows = (Reg("%begin", "i64"), Reg("%end", "i64")) if axis > 0 else None
 
     def copy(operand: Value, strides: Sequence[int], source: str, target: str) -> None:
         inner = max(axis, contiguous_tail(operand.shape, list(strides)))
-        stretch = math.prod(operand.shape[inner:])
-
-        def at(dim: int, source: str, target: str) -> None:
-            if dim == inner:
-                w.copy(target, source, stretch * result.dtype.itemsize)
-                return
-
-            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                moved = w.offset(source, dtype, w.mul(index, strides[dim]))
-                at(dim + 1, moved, w.offset(target, dtype, w.mul(index, by[dim])))
-                return ()
-
-            if dim == 0 and axis > 0:
-                w.loop(first, last, 1, body, nonempty=True)
-            else:
-                w.loop(0, operand.shape[dim], 1, body)
-
-        at(0, source, target)
+        nbytes = math.prod(operand.shape[inner:]) * result.dtype.itemsize
+        axes = list(zip(operand.shape, strides, by, strict=True))[:inner]
+        over_stretches(
+            w, dtype, axes, (source, target), lambda here, there: w.copy(there, here, nbytes), rows
+        )
 
     offset = 0
     for position, operand in enumerate(instruction.operands):
@@ -63,9 +50,9 @@ def concat_kernel(name: str, instruction: Instruction, context: LoweringContext)
         offset += operand.shape[axis]
     w.ret()
     code: Code = [w.function(signature(name, len(instruction.operands) + 1), "nounwind")]
-    rows, nbytes = math.prod(result.shape[:axis]), math.prod(result.shape[axis:]) * result.dtype.itemsize
-    cycles = result.type.nbytes / 4 + 20 * rows
-    return Kernel(name, code, f"concat {name}: {rows} rows of {nbytes} bytes", tasks, cycles)
+    count, nbytes = math.prod(result.shape[:axis]), math.prod(result.shape[axis:]) * result.dtype.itemsize
+    cycles = result.type.nbytes / 4 + 20 * count
+    return Kernel(name, code, f"concat {name}: {count} rows of {nbytes} bytes", tasks, cycles)
 
 
 CONCATENATION: Final = Lowering((Kind.CONCAT,), concat_kernel, why_scalar=COPIES_STRETCHES)

@@ -6,18 +6,16 @@ Where buffer planning gave the result the operand's own memory, nothing is copie
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
 from ....ir.types import contiguous_strides
-from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
 from ...lowering.kernel import Kernel, signature
 from ...lowering.lowering import Lowering, LoweringContext
-from .copies import COPIES_STRETCHES, copy_unless_empty
+from .copies import COPIES_STRETCHES, copy_stretch, copy_unless_empty, over_stretches
 from .slices import contiguous_tail
 
 
@@ -28,31 +26,17 @@ def update_kernel(name: str, instruction: Instruction, context: LoweringContext)
     start, step = instruction.attrs["start"], instruction.attrs["step"]
     strides = contiguous_strides(x.shape)
     dtype = SHORT_NAME[x.dtype]
-    memory = "u8" if dtype == "bool" else dtype
     copy_unless_empty(w, x, context.defs, "%b0", "%b2")
     first = sum(at * stride for at, stride in zip(start, strides, strict=True))
     by = [s * stride for s, stride in zip(step, strides, strict=True)]
     inner = contiguous_tail(v.shape, by)
     stretch = math.prod(v.shape[inner:])
-    v_strides = contiguous_strides(v.shape)
-
-    def at(axis: int, source: str, target: str) -> None:
-        if axis == inner:
-            if stretch == 1:
-                w.store(w.load(source, memory), target)
-            else:
-                w.copy(target, source, stretch * x.dtype.itemsize)
-            return
-
-        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            moved = w.offset(source, dtype, w.mul(index, v_strides[axis]))
-            at(axis + 1, moved, w.offset(target, dtype, w.mul(index, by[axis])))
-            return ()
-
-        w.loop(0, v.shape[axis], 1, body)
-
+    axes = list(zip(v.shape, contiguous_strides(v.shape), by, strict=True))[:inner]
     if v.type.size:
-        at(0, "%b1", w.offset("%b2", dtype, first))
+        places = "%b1", w.offset("%b2", dtype, first)
+        over_stretches(
+            w, dtype, axes, places, lambda here, there: copy_stretch(w, dtype, there, here, stretch)
+        )
     w.ret()
     description = f"update {name}: {v.type} into {x.type}"
     cycles = (x.type.nbytes + v.type.nbytes) / 4

@@ -13,6 +13,7 @@ from ....ir.ops.indexing import CHECK, indexed_axes, sliced_axes
 from ....ir.types import contiguous_strides
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
+from .copies import over_stretches
 
 
 def contiguous_tail(shape: tuple[int, ...], by: list[int]) -> int:
@@ -62,22 +63,12 @@ class Slices:
         self, w: FunctionWriter, dtype: str, place: str, packed: str, move: Callable[[str, str], None]
     ) -> None:
         """Call ``move(stretch in the slice at place, the same where slices are packed)`` for each stretch."""
-
-        def over(dim: int, place: str, packed: str) -> None:
-            if dim == len(self.outer):
-                move(place, packed)
-                return
-            size, stride = self.outer[dim]
-            distance = math.prod([size for size, _ in self.outer[dim + 1 :]]) * self.stretch
-
-            def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                there = w.offset(place, dtype, w.mul(index, stride))
-                over(dim + 1, there, w.offset(packed, dtype, w.mul(index, distance)))
-                return ()
-
-            w.loop(0, size, 1, body)
-
-        over(0, place, packed)
+        sizes = [size for size, _ in self.outer]
+        axes = [
+            (size, stride, math.prod(sizes[dim + 1 :]) * self.stretch)
+            for dim, (size, stride) in enumerate(self.outer)
+        ]
+        over_stretches(w, dtype, axes, (place, packed), move)
 
 
 def slices_of(shape: tuple[int, ...], count: int, axes: tuple[int, ...]) -> Slices:

@@ -152,7 +152,7 @@ def raises(*_: Any, **__: Any) -> Any:
         (nest_writer.NestWriter, "write"),
         (fusions, "overwritable"),
         (writer, "plan_buffers"),
-        (body, "write_control"),
+        (body, "ControlWriter"),
         (CONTROL_FLOW, "kernel"),
         (CONCATENATION, "kernel"),
         (GATHER, "kernel"),

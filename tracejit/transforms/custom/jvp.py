@@ -20,7 +20,7 @@ from ...pytree import flatten, tree_map
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
 from .rule import DerivativeRule, as_tensors
-from .vjp import Arguments, CustomFunction, P, R, name_of
+from .vjp import Arguments, CustomFunction, GivenRule, P, R, checked_pair, name_of
 
 
 class custom_jvp(CustomFunction[P, R]):
@@ -110,18 +110,11 @@ class _Linear:
         self.tangents, self.moved = tangents, moved
 
 
-class _Jvp(DerivativeRule):
+class _Jvp(GivenRule):
     def __init__(self, function: custom_jvp[..., Any], jvp: Callable[..., Any], split: Arguments) -> None:
-        self.function, self.jvp, self.split = function, jvp, split
-        self.name = name_of(function.fun)
+        super().__init__(function, split)
+        self.jvp = jvp
         self.gradients_by = f"custom_jvp: the rule of {self.name}"
-
-    @property
-    def key(self) -> Any:
-        return id(self.function)
-
-    def primal(self, args: tuple[Any, ...]) -> Any:
-        return self.function.fun(*self.split.with_(args))
 
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
         """The output; and the tangents that went in and came out: a linear function on the tape."""
@@ -129,9 +122,7 @@ class _Jvp(DerivativeRule):
         with np.errstate(invalid="ignore"):  # a slope of infinity times a tangent of zero is not the user's
             pair = self.jvp(*self.split.constants, args, tangents)
         rule = f"custom_jvp: the rule {name_of(self.jvp)} of {self.name}"
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            got = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
-            raise GradientError(f"{rule} must return a pair (output, tangent of the output), got {got}")
+        pair = checked_pair(rule, "output, tangent of the output", pair)
         outputs, structure = flatten(pair[0])
         derivatives, tangent_structure = flatten(pair[1])
         if structure != tangent_structure:

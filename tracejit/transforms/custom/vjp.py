@@ -206,17 +206,12 @@ class custom_vjp(CustomFunction[P, R]):
         return _Vjp(self, self.fwd, self.bwd, split)
 
 
-class _Vjp(DerivativeRule):
-    def __init__(
-        self,
-        function: custom_vjp[..., Any],
-        fwd: Callable[..., Any],
-        bwd: Callable[..., Any],
-        split: Arguments,
-    ) -> None:
-        self.function, self.fwd, self.bwd, self.split = function, fwd, bwd, split
+class GivenRule(DerivativeRule):
+    """The rule that a user gave for a function `fun`, without the arguments that `split` keeps constant."""
+
+    def __init__(self, function: Any, split: Arguments) -> None:
+        self.function, self.split = function, split
         self.name = name_of(function.fun)
-        self.gradients_by = f"custom_vjp: the bwd {name_of(bwd)} of {self.name}"
 
     @property
     def key(self) -> Any:
@@ -225,15 +220,31 @@ class _Vjp(DerivativeRule):
     def primal(self, args: tuple[Any, ...]) -> Any:
         return self.function.fun(*self.split.with_(args))
 
+
+def checked_pair(source: str, contents: str, returned: Any) -> Any:
+    """`returned`, a pair of `contents`. Raises GradientError where the function `source` gave no pair."""
+    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
+        got = f"{len(returned)} values" if isinstance(returned, (tuple, list)) else type(returned).__name__
+        raise GradientError(f"{source} must return a pair ({contents}), got {got}")
+    return returned
+
+
+class _Vjp(GivenRule):
+    def __init__(
+        self,
+        function: custom_vjp[..., Any],
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        split: Arguments,
+    ) -> None:
+        super().__init__(function, split)
+        self.fwd, self.bwd = fwd, bwd
+        self.gradients_by = f"custom_vjp: the bwd {name_of(bwd)} of {self.name}"
+
     def forward(self, args: tuple[Any, ...]) -> tuple[Any, Any]:
-        pair = self.fwd(*self.split.with_(args))
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            got = f"{len(pair)} values" if isinstance(pair, (tuple, list)) else type(pair).__name__
-            raise GradientError(
-                f"custom_vjp: the fwd {name_of(self.fwd)} of {self.name} must return a pair (output, "
-                f"residuals), got {got}"
-            )
-        return pair[0], pair[1]
+        source = f"custom_vjp: the fwd {name_of(self.fwd)} of {self.name}"
+        output, residuals = checked_pair(source, "output, residuals", self.fwd(*self.split.with_(args)))
+        return output, residuals
 
     def backward(self, residuals: Any, cotangents: Any) -> Sequence[Any]:
         return self.bwd(*self.split.constants, residuals, cotangents)  # type: ignore[no-any-return]
