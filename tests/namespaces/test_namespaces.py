@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tracejit.surface.namespaces import SCIPY_SPECIAL as SCIPY_SPECIAL_NAMES
+
 from .__main__ import NAMESPACES, document
 from .jax_numpy import JAX_NUMPY
 from .namespace import Namespace
@@ -33,6 +35,12 @@ def test_every_name_is_of_one_kind(namespace: Namespace) -> None:
 @pytest.mark.parametrize("namespace", [JAX_NUMPY, SCIPY_SPECIAL], ids=lambda namespace: namespace.name)
 def test_what_is_absent_is_absent(namespace: Namespace) -> None:
     assert not namespace.present & namespace.absent_names
+
+
+def test_a_name_that_stands_elsewhere_does_not_stand_here() -> None:
+    elsewhere = {name for name, reason in SCIPY_SPECIAL.differs.items() if reason.startswith("among NumPy's")}
+    assert elsewhere
+    assert not elsewhere & set(SCIPY_SPECIAL_NAMES.homes)
 
 
 @pytest.mark.parametrize("namespace", [JAX_NUMPY, SCIPY_SPECIAL], ids=lambda namespace: namespace.name)
