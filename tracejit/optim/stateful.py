@@ -330,8 +330,8 @@ class Adam(ParameterOptimizer):
         betas = group["betas"]
         if not isinstance(betas, (tuple, list)) or len(betas) != 2:
             raise DomainError(f"{self._name}: betas must be two numbers, got {betas!r}")
-        given = [group[name] for name in ("eps", "weight_decay", "amsgrad", "maximize")]
-        return AdamRule(*betas, *given, self._decoupled)
+        given = {name: group[name] for name in ("eps", "weight_decay", "amsgrad", "maximize")}
+        return AdamRule(betas[0], betas[1], **given, decoupled=self._decoupled)
 
 
 class AdamW(Adam):

@@ -1,7 +1,7 @@
 """The ``tracejit`` command. Each command is a module of this package, named in `COMMANDS`.
 
-Such a module has ``add_parser(commands)``, which adds the command's options and sets ``run``, a function from
-the parsed options to the exit code (see `errors`). It prints its answer on standard output, and raises
+Such a module has ``add_parser(commands)``, which adds the command's options, and ``run``, a function from the
+parsed options to the exit code (see `errors`). It prints its answer on standard output, and raises
 UsageError, TargetError, a TracejitError or an OSError, which become one line on standard error.
 """
 
@@ -99,21 +99,30 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     return _parsers(arguments)[0]
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """A parser whose help keeps the lines of its texts."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
 def _parsers(arguments: Sequence[str]) -> tuple[argparse.ArgumentParser, Any]:
     """The parser, and the action that has those of commands by name."""
-    parser = argparse.ArgumentParser(
+    parser = _CommandParser(
         prog="tracejit",
         description="Look inside tracejit: what it makes of a function, and of this machine.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--traceback", action="store_true", help="show Python's traceback of an error")
     parser.add_argument("--version", action="version", version=f"tracejit {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", parser_class=_CommandParser
+    )
     named = next((argument for argument in arguments if not argument.startswith("-")), None)
     for name in (named,) if named in COMMANDS else COMMANDS:
         module: Any = load_module(f".commands.{name}", __name__)
         module.add_parser(commands)
+        commands.choices[name].set_defaults(run=module.run)
     return parser, commands
 
 

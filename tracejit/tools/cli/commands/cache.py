@@ -14,12 +14,10 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "cache",
         epilog="examples:\n  tracejit cache info\n  tracejit cache info --json\n  tracejit cache clear",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="print where compiled code is kept and how much, or remove it",
     )
     parser.add_argument("action", choices=("info", "clear"), help="print what there is, or remove it")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

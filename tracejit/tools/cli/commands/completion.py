@@ -47,7 +47,6 @@ def add_parser(commands: Any) -> None:
         description="Print a script by which a shell completes tracejit's command line. Needs shtab.",
         epilog="examples:\n  pip install 'tracejit[completion]'\n"
         + "".join(f"  {shell}\n" for shell in SHELLS.values()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", choices=tuple(SHELLS))
     parser.add_argument(
@@ -56,7 +55,6 @@ def add_parser(commands: Any) -> None:
         default=argparse.SUPPRESS,
         help="show Python's traceback of an error",
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "demo", help="train a small network on handwritten digits, eagerly and jitted", add_help=False
     )
-    parser.set_defaults(run=run, takes_rest=True)
+    parser.set_defaults(takes_rest=True)
 
 
 def run(options: argparse.Namespace) -> int:

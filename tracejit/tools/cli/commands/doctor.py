@@ -39,11 +39,9 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "doctor",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         help="print versions, CPU features, threads, products and cache state; check that compiling works",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

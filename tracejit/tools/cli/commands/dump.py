@@ -57,7 +57,6 @@ def add_parser(commands: Any) -> None:
         help="print a function's IR, loop nests, LLVM, assembly or picture",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
     parser.add_argument(
@@ -86,7 +85,6 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="one JSON object: stages, files with --all")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

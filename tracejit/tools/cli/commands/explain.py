@@ -38,12 +38,11 @@ def add_parser(commands: Any) -> None:
         description="Say of a function, or of every jitted function of a program, what was compiled, why.\n\n"
         f"{TARGET_HELP}\nSCRIPT.py alone is a program to run.\n",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="a JSON array with an object for each function")
     add_target_options(parser)
     add_common_options(parser)
-    parser.set_defaults(run=run, takes_rest=True)
+    parser.set_defaults(takes_rest=True)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -32,13 +32,11 @@ def add_parser(commands: Any) -> None:
         help="lay .tir and .loops files out anew; names and comments stay",
         description="Rewrite .tir and .loops files in their one layout. Names and comments stay.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="default: standard input")
     parser.add_argument("--check", action="store_true", help="only say which files would change")
     parser.add_argument("--diff", action="store_true", help="print what would change, and change nothing")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -68,7 +68,6 @@ def add_parser(commands: Any) -> None:
         help="run passes over a .tir or .loops file",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="default: standard input")
     parser.add_argument(
@@ -85,7 +84,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="instead of standard output")
     parser.add_argument("--json", action="store_true", help="one JSON object: the text, and the passes")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

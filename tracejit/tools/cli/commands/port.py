@@ -31,12 +31,10 @@ def add_parser(commands: Any) -> None:
             "program uses are missing there. Prints a diff; exit code 1 where a name is missing."
         ),
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a Python file; - for standard input")
     parser.add_argument("--write", action="store_true", help="change the files in place of printing a diff")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

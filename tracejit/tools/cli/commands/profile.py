@@ -37,11 +37,9 @@ def add_parser(commands: Any) -> None:
         "compiled function, each of its kernels with achieved GFLOP/s and GB/s, and each eager operation.\n\n"
         f"{TARGET_HELP}\nSCRIPT.py alone is a program to run.\n",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_options(parser)
     parser.add_argument("arguments", metavar="ARG", nargs=argparse.REMAINDER, help="the program's arguments")
-    parser.set_defaults(run=run)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

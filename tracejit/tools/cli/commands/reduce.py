@@ -37,7 +37,6 @@ def add_parser(commands: Any) -> None:
         description="Make a program smaller by taking out results, instructions, elements and numbers,\n"
         "as long as native code is wrong in the same way, or a command says so.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", metavar="FILE.tir", help="the program, or FILE.tir:FUNCTION")
     parser.add_argument("--inputs", metavar="FILE.npz", required=True, help="the arrays to run on")
@@ -45,7 +44,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="NAME", help="default: the file's name with -small")
     add_trial_options(parser)
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -38,7 +38,6 @@ def add_parser(commands: Any) -> None:
         description="Find out whether native code is wrong, and write a small program that shows it.\n\n"
         f"{TARGET_HELP}",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
     parser.add_argument("--inputs", metavar="FILE.npz", help="the arrays to run on")
@@ -49,7 +48,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--no-reduce", action="store_true", help="write the program as it is")
     add_trial_options(parser)
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -54,7 +54,6 @@ def add_parser(commands: Any) -> None:
         description="Run a function on inputs and print its results; or FILE.loops, FILE.loops:KERNEL, a\n"
         f"kernel in the loop form.\n\n{TARGET_HELP}",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
     source = parser.add_mutually_exclusive_group()
@@ -70,7 +69,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the results: result0, result1, ...")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

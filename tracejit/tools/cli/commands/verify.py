@@ -31,13 +31,11 @@ def add_parser(commands: Any) -> None:
         description="Parse .tir files and check the invariants of the IR (docs/ir.md);\nparse .loops files "
         "and check those of the loop form (docs/developing/loops.md).",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="default: standard input")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing about valid files")
     parser.add_argument("--json", action="store_true", help="one JSON array with an object for each file")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

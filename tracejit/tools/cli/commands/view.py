@@ -32,7 +32,6 @@ def add_parser(commands: Any) -> None:
             f"the time goes, and why.\n\n{TARGET_HELP}"
         ),
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_target_options(parser)
     parser.add_argument(
@@ -42,7 +41,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--no-timing", action="store_true", help="compile, but run nothing")
     parser.add_argument("--json", action="store_true", help="print what the page shows as JSON instead")
     add_common_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
