@@ -27,6 +27,7 @@ from .operands import (
     conjugated,
     given_as_array,
     given_as_scalar,
+    is_tracing,
     permuted,
     promoted,
     promoted_arrays,
@@ -185,6 +186,10 @@ def vdot(x: Any, y: Any) -> Tensor:
     return _named("vdot", conjugated(x), y, x.size, y.size)
 
 
+#: Products of elements that eager functions have in memory to add them up, at most.
+_MOST_PRODUCTS: Final = 1 << 17
+
+
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
     """The inner products along `axis`, with the conjugate of `x`; the other axes broadcast.
 
@@ -199,8 +204,23 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
     x, y = (moveaxis(operand, normalize_axis("vecdot", axis, operand.ndim), -1) for operand in (x, y))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: {x.shape[-1]} against {y.shape[-1]} elements along axis {axis}")
-    products = run("mul", conjugated(x), y)
-    return run("sum", products, axes=(products.ndim - 1,))
+    shape = x.shape if x.shape == y.shape else broadcast_shapes("vecdot", x.shape, y.shape)
+    if is_tracing() or math.prod(shape) < _MOST_PRODUCTS:
+        return run("sum", run("mul", conjugated(x), y), axes=(len(shape) - 1,))
+    row = reshaped(_conjugated_once(x), (*x.shape[:-1], 1, x.shape[-1]))
+    sums = _by_matrices(row, reshaped(y, (*y.shape, 1)))
+    return reshaped(sums, sums.shape[:-2])
+
+
+def _conjugated_once(x: Tensor) -> Tensor:
+    """The conjugate of `x`, of elements that are repeated once."""
+    if x.dtype.kind != "c":
+        return x
+    strides = x._data.strides
+    if 0 not in strides or not x.size:
+        return conjugated(x)
+    once = x[tuple([slice(None) if stride else slice(1) for stride in strides])]
+    return broadcast(conjugated(once), x.shape)
 
 
 def inner(x: Any, y: Any) -> Tensor:

@@ -121,3 +121,27 @@ def test_errors_name_the_shapes():
             getattr(tj, name)(np.ones((2, 3)), np.ones((5, 4)))
     with pytest.raises(ShapeError, match="broadcast"):
         tj.matmul(np.ones((2, 3, 3)), np.ones((5, 3, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16"])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_vecdot_of_many_elements(dtype: str, axis: int) -> None:
+    """Small whole numbers, whose sums are exact, dense and repeated."""
+    rng = np.random.default_rng(5)
+    x = rng.integers(-4, 5, (500, 400)).astype(dtype)
+    if dtype == "c16":
+        x = x + 1j * x[::-1]
+    for y in (x[::-1], np.broadcast_to(x[:1], x.shape), np.broadcast_to(x[:, :1], x.shape)):
+        for a, b in ((x, y), (y, x), (y, y)):
+            got = np.asarray(tj.vecdot(a, b, axis=axis))
+            want = np.vecdot(a, b, axis=axis)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+
+
+def test_gradient_of_vecdot_of_many_elements() -> None:
+    x, y = (np.random.default_rng(seed).integers(-4, 5, (500, 400)).astype("f8") for seed in (1, 2))
+    a, b = tj.tensor(x, requires_grad=True), tj.tensor(y[:1], requires_grad=True)
+    (tj.vecdot(a, tj.broadcast_to(b, x.shape)) * tj.asarray(np.arange(500.0))).sum().backward()
+    np.testing.assert_array_equal(np.asarray(a.grad), np.arange(500.0)[:, None] * y[:1])
+    np.testing.assert_array_equal(np.asarray(b.grad), (np.arange(500.0) @ x)[None])
