@@ -88,6 +88,11 @@ def batch_of_lines(transform: Instruction) -> Shape | None:
 # -- the NumPy meaning ----------------------------------------------------------------------------
 
 
+def has_pairs(instruction: Instruction) -> bool:
+    """Whether `instruction` is a transform of complex numbers, each a pair along the operand's last axis."""
+    return instruction.op is FFT or instruction.op is IRFFT
+
+
 def _complex(pairs: Any) -> Any:
     """`pairs` as complex numbers."""
     pairs = np.ascontiguousarray(pairs)

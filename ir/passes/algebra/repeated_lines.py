@@ -18,6 +18,7 @@ import numpy as np
 from ...builder import Builder
 from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes
+from ...ops.signal.fourier import has_pairs
 from ..rewriting import Definitions, Rule, defined_by
 from .gathers import FEW
 
@@ -28,6 +29,8 @@ def once_for_repeated_lines(b: Builder, instruction: Instruction, defs: Definiti
     line = _repeated(operand, defs)
     axis = attrs.get("axis", len(operand.shape) - 1)
     if line is None or line.shape[axis] != operand.shape[axis]:
+        return None
+    if has_pairs(instruction) and line.shape[-1] != operand.shape[-1]:
         return None
     result: Value = getattr(b, instruction.op.name)(line, **attrs)
     return b.broadcast(result, shape=instruction.result.shape)  # type: ignore[no-any-return]
