@@ -55,6 +55,9 @@ class Traits:
     #: Whether each line of the result along the attribute `axis` is computed from that line of the operand,
     #: so that ops on the same lines can be one kernel.
     by_lines: bool = False
+    #: Whether each line of the one operand along the attribute `axis`, or along the last axis where there is
+    #: no such attribute, is computed by itself.
+    along_axis: bool = False
     #: Whether the op's regions are programs of their own, to which every pass applies.
     control: bool = False
     #: Indices of a loop's regions that run in every step, without those of the condition.
@@ -71,19 +74,19 @@ class Kind(enum.Enum):
 
     ELEMENTWISE = "elementwise", Traits(fusable=True, movable=True)
     REDUCTION = "reduction", Traits(fusable=True, movable=True)
-    ARG_REDUCTION = "arg-reduction", Traits()
+    ARG_REDUCTION = "arg-reduction", Traits(along_axis=True)
     VIEW = "view", Traits(has_kernel=False, computes=False, movable=True)
     CONCAT = "concat", Traits(computes=False, reads_views=ViewReads.STRETCHES)
     UPDATE = "update", Traits(computes=False, updates_operand=True)
     GATHER = "gather", Traits(computes=False, indexes_operand=True, can_fail=True)
     SCATTER = "scatter", Traits(updates_operand=True, indexes_operand=True, can_fail=True)
-    CUMULATIVE = "cumulative", Traits(movable=True)
-    SORT = "sort", Traits()
-    ARG_SORT = "arg-sort", Traits()
+    CUMULATIVE = "cumulative", Traits(movable=True, along_axis=True)
+    SORT = "sort", Traits(along_axis=True)
+    ARG_SORT = "arg-sort", Traits(along_axis=True)
     SEARCH = "search", Traits()
     HISTOGRAM = "histogram", Traits(can_fail=True)
-    COMPACTION = "compaction", Traits()
-    FOURIER = "fourier", Traits(movable=True, by_lines=True)
+    COMPACTION = "compaction", Traits(along_axis=True)
+    FOURIER = "fourier", Traits(movable=True, by_lines=True, along_axis=True)
     CONTRACTION = "contraction", Traits(mixes=True, movable=True, reads_views=ViewReads.MATRICES)
     CONVOLUTION = "convolution", Traits(mixes=True, movable=True, reads_views=ViewReads.ANY)
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)

@@ -164,6 +164,13 @@ LINES = {
     "squares": "x.T @ x", "place": "tj.argmax(x, axis=0)", "folded": "x.reshape(-1, 4 * x.shape[1]).sum(1)",
     "scan": "tj.scan(lambda s, row: (s + row.sum(), None), 0.0, x)[0]",
     "loop": "tj.fori_loop(0, len(x), lambda i, s: s + x[i].sum(), 0.0)",
+    "spectrum along it": "abs(tj.fft.fft(x, axis=0)).sum()", "powers": "tj.cumprod(x / 500, axis=0).sum(0)",
+    "histogram": "tj.histogram(x, bins=10, range=(0, 1000))[0]",
+    "counts": "tj.bincount(x.ravel().astype('i8'), minlength=1000)",
+    "joined": "tj.concatenate([x, x + 1, tj.ones((3, 1000))]).sum(0)",
+    "rolled": "tj.roll(x, 3, axis=0).sum(0)",
+    "flat place": "tj.argmax(x)", "sorted elements": "tj.sort(x, axis=None)[:3]",
+    "right sides": "tj.linalg.solve(tj.eye(1000) * 2, x.T).sum()",
     "gradient": "tj.grad(lambda w: ((x @ w) ** 2).sum())(row)",
 }  # fmt: skip
 
@@ -174,6 +181,28 @@ def test_repeated_lines_are_computed_once() -> None:
         program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
         program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
     assert forked(program + "print('fine')").strip() == "fine"
+
+
+#: Results as large as what they are computed of: nothing else is.
+RESULTS = {
+    "spectrum": "tj.fft.rfft(x, axis=0)", "joined": "tj.concatenate([x, tj.ones((3, 1000))])",
+    "columns joined": "tj.concatenate([x.T, tj.ones((1000, 3))], axis=1)",
+    "powers": "tj.cumprod(x / 500, axis=0)",
+    "stacked": "tj.stack([x, x * x], axis=2)", "right sides": "tj.linalg.solve(tj.eye(1000) * 2, x.T)",
+}  # fmt: skip
+
+
+def test_large_results_have_no_operand_beside_them() -> None:
+    for name, text in RESULTS.items():
+        program = f"""{_GROWTH}
+x = large[:20_000]
+f = tj.jit(lambda x: {text})
+results = []
+grown = growth(lambda x: results.append(f(x)), dense, x)
+assert grown < results[-1].size * 8 / 2**20 + {_MOST}, grown
+print("fine")
+"""
+        assert forked(program).strip() == "fine", name
 
 
 def test_captured_lines_are_computed_once() -> None:
@@ -216,6 +245,7 @@ EAGER = {
     "diagonal": "tj.diagonal(x)", "sum": "tj.sum(x)", "sums": "tj.sum(x, axis=0)", "max": "tj.max(x)",
     "take": "tj.take(x, 3, axis=0)", "transpose": "x.T[5]", "item": "x[7]",
     "broadcast": "tj.broadcast_to(x, (2, *x.shape))[1, 2]",
+    "vecdot": "tj.vecdot(x, x)", "vecdot of columns": "tj.linalg.vecdot(x, x, axis=0)",
     "bools": "tj.sum(tj.broadcast_to(row > 5, (100_000, 1000)))",
     "bytes": "tj.prod(tj.broadcast_to(tj.asarray(np.ones(1000, 'i1')), (100_000, 1000)), axis=1)",
 }  # fmt: skip

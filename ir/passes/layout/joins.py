@@ -19,7 +19,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from ...access import resolve
+from ....base.machine import machine
+from ...access import element_strides, resolve
 from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import BOOL
@@ -27,13 +28,15 @@ from ...graph import Function, Instruction, Value
 from ...grouping.inlining import is_inline
 from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
-from ...types import Shape
+from ...types import Shape, contiguous_strides
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.
 LEAST: Final = 1024
 LEAST_COLUMNS: Final = 32
+#: Elements from which on a repeated part is large: it has no copy of its own.
+LARGE: Final = 1 << 17
 #: Parts, and readers of each.
 MOST_PARTS: Final = 3
 MOST_READERS: Final = 4
@@ -54,9 +57,9 @@ def read_joins(function: Function) -> Function:
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         mine = readers.get(instruction.result, ())
-        if instruction.result in kept or not 0 < len(mine) <= MOST_READERS or any(map(why_alone, mine)):
-            return None
-        return _windows(b, instruction) if _pays(instruction, defs) else None
+        inside = instruction.result not in kept and 0 < len(mine) <= MOST_READERS
+        pays = inside and not any(map(why_alone, mine)) and _pays(instruction, defs)
+        return _windows(b, instruction) if pays or _repeats(instruction, defs) else None
 
     joined = rewrite(function, {"concat": (rule,)})
     mapped = _Parts(joined).run()
@@ -79,6 +82,20 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
             return False
         slices += source is not part and source.type.size > part.type.size
     return slices > 0
+
+
+def _repeats(instruction: Instruction, defs: Definitions) -> bool:
+    """Whether a large part repeats elements other than in long stretches, which a copy would read where they
+    lie."""
+    for part in instruction.operands:
+        source, access = resolve(part, defs)
+        if part.type.size < LARGE or source.type.size == part.type.size or is_inline(defs.get(source), defs):
+            continue
+        strides, _ = element_strides(access, contiguous_strides(source.shape), part.type.ndim)
+        row = part.shape[-1] * part.dtype.itemsize
+        if 0 in strides and (strides[-1] != 1 or row < machine().line_bytes):
+            return True
+    return False
 
 
 def _windows(b: Builder, instruction: Instruction) -> Value:

@@ -4,12 +4,14 @@
     transpose(broadcast(x))       =  broadcast(transpose(x))      and slices, reshapes, concatenations
     sum(broadcast(x), 0)          =  n x                          for n copies along axis 0
     max(broadcast(x), 0)          =  x
-    cumsum(broadcast(x), 0)       =  [x, 2 x, 3 x, ...]
+    argmax(ravel(broadcast(x)))   =  the place of the first copy of x's largest element
     broadcast(x).T @ broadcast(y) =  n x.T y                      for n copies along the sum
     scan(broadcast(x))            =  a scan whose steps all read x
 
-and the rules of `repeated_lines` for ops on lines. A nest of elements reads a broadcast where it lies, and so
-do products and convolutions. Everything else would have it in memory, which there may not be enough of.
+and the rules of `constant_lines` along a line of one repeated element, of `repeated_joins` for joins,
+of `repeated_matrices` for linear algebra, and of `repeated_lines` for other ops on lines. A nest of elements
+reads a broadcast where it lies, and so do products and convolutions. Everything else would have it in memory,
+which there may not be enough of.
 """
 
 from __future__ import annotations
@@ -20,24 +22,23 @@ from typing import Final
 
 import numpy as np
 
-from ....base.records import record
 from ...builder import Builder
-from ...dtypes import INT64
 from ...graph import Function, Instruction, Substitution, Value
-from ...registry import Kind
+from ...ops.signal.fourier import has_pairs
+from ...registry import OPS, Attrs, Kind, Op
 from ...types import Shape
 from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
-from .factors import grouped, refined, wide
+from .constant_lines import along_constant_line
+from .repeated_axes import PLACES, CommonAxes, Line, cut_by, cut_together
+from .repeated_joins import Join, JoinReader, join_of, same_slice
+from .repeated_matrices import once_for_repeated_matrices
 
 #: Elements from which on a value is large: smaller ones are cheap to have in memory.
 LARGE: Final = 1 << 17
 #: Folds that repeated elements do not change.
 IDEMPOTENT: Final = ("max", "min", "nanmax", "all", "any")
-#: Ops along a line of one element that is repeated: each result is that element.
-_SAME_ALONG: Final = ("sort", "cummax", "cummin")
-_ARG_REDUCTIONS: Final = ("argmax", "argmin")
 _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 
 
@@ -58,18 +59,6 @@ def _is_large_broadcast(instruction: Instruction) -> bool:
     return whole.size >= LARGE and source.type.size < whole.size
 
 
-@record
-class _Line:
-    """A value by what it repeats: `value` has its rank, and size 1 along the axes that are repeated."""
-
-    value: Value
-    shape: Shape
-
-    @property
-    def repeated(self) -> tuple[bool, ...]:
-        return tuple([own == 1 < size for own, size in zip(self.value.shape, self.shape, strict=True)])
-
-
 class _Sinking:
     """Rewrites a Function; `lines` has the values that are repeated. The small ones among them
     may be factors of large ones."""
@@ -79,15 +68,18 @@ class _Sinking:
         self.b = Builder()
         self.table = Substitution()
         self.defs: dict[Value, Instruction] = {}
-        self.lines: dict[Value, _Line] = {}
+        self.lines: dict[Value, Line] = {}
+        self.joins: dict[Value, Join] = {}
+        self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
         self.changed = False
+        #: Instructions of the body that `_define` has noted.
+        self.noted = 0
 
     def run(self) -> Function:
         b = self.b
         for original in self.function.body:
             instruction = self.table.apply(original)
             b.location = instruction.location
-            start = len(b.body)
             results = self._sunk(instruction)
             if results is None and instruction.op.name == "broadcast":
                 self.table[original.result] = self._aligned(instruction)
@@ -97,36 +89,65 @@ class _Sinking:
                 self.changed = True
                 for old, new in zip(original.results, results, strict=True):
                     self.table[old] = new
-            self._define(start)
+            self._define()
         return Function(
             self.function.name, self.function.params, tuple(b.body), self.table.all(self.function.results)
         )
 
-    def _define(self, start: int) -> None:
-        """Note the instructions of the body from number `start` on."""
-        for written in self.b.body[start:]:
+    def _define(self) -> None:
+        """Note the instructions that were appended since."""
+        fresh = self.b.body[self.noted :]
+        self.noted = len(self.b.body)
+        for written in fresh:
             for result in written.results:
                 self.defs[result] = written
-            if written.op.name == "broadcast":
+            if written.op.name in ("broadcast", "reshape"):
                 self._note(written)
+            elif written.op.kind is Kind.CONCAT and written.result.type.size >= LARGE:
+                join = join_of(written, self.lines)
+                if join is not None:
+                    self.joins[written.result] = join
+
+    def _emitted(self, op: Op, operands: Sequence[Value], attrs: Attrs) -> Value:
+        """The result of `op`, sunk."""
+        self._define()
+        (result,) = self.b.append(op, tuple(operands), attrs)
+        sunk = self._sunk(self.b.body[-1])
+        self._define()
+        return result if sunk is None else sunk[0]
 
     def _aligned(self, broadcast: Instruction) -> Value:
         """The result of `broadcast`, from what it repeats with as many axes."""
         (source,), shape = broadcast.operands, broadcast.result.shape
-        inner = self.lines.get(source)
+        inner = self._plain(source)
         line = inner.value if inner is not None else source
         missing = (1,) * (len(shape) - len(line.shape))
         return self._repeat(self._reshaped(line, (*missing, *line.shape)), shape)
 
-    def _note(self, broadcast: Instruction) -> None:
-        """Add the result of `broadcast` to the `lines`."""
-        (source,), result = broadcast.operands, broadcast.result
-        if source.type.ndim == result.type.ndim and constant_of(result, self.defs) is None:
-            self.lines[result] = _Line(source, result.shape)
+    def _note(self, view: Instruction) -> None:
+        """Add the result of a broadcast, or of a reshape of what is repeated, to the `lines`."""
+        (source,), result = view.operands, view.result
+        inner = self.lines.get(source)
+        if view.op.name == "reshape":
+            cut = cut_by(inner, result.shape) if inner is not None else None
+            if inner is not None and cut is not None:
+                self.lines[result] = self._cut(inner, cut)
+        elif source.type.ndim == result.type.ndim and constant_of(result, self.defs) is None:
+            self.lines[result] = Line(source, result.shape, (1,) * len(result.shape))
+
+    def _cut(self, line: Line, cut: CommonAxes) -> Line:
+        return Line(self._reshaped(line.value, cut.sizes), cut.fine, cut.counts)
+
+    def _plain(self, value: Value) -> Line | None:
+        """The line that `value` repeats along axes of its own."""
+        line = self.lines.get(value)
+        return line if line is not None and line.is_plain else None
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
         if value.shape == shape:
             return value
+        if value in self.joins:
+            return self._emitted(OPS["reshape"], (value,), {"shape": shape})
         result: Value = self.b.reshape(value, shape=shape)
         self.defs[result] = self.b.body[-1]
         return result
@@ -139,24 +160,42 @@ class _Sinking:
             product = self._by_matrices(*instruction.operands)
             if product is not None:
                 return (product,)
+        op = instruction.op
+        if op.name in ("reshape", "transpose", "slice") and instruction.result.type.size >= LARGE:
+            constant = constant_of(instruction.operands[0], self.defs)
+            if constant is not None:
+                scalar = self.b.scalar(constant, instruction.result.dtype)
+                return (self._repeat(scalar, instruction.result.shape),)
+        if not self.joins.keys().isdisjoint(instruction.operands):
+            read = self.join_reader.read(instruction, self.defs)
+            if read is not None:
+                return (read,)
         if self.lines.keys().isdisjoint(instruction.operands):
             return None
-        op = instruction.op
         if op.kind.traits.control:
             return self._control(instruction)
-        if len(instruction.results) != 1 or op.effect:
+        if op.kind is Kind.LINALG:
+            return once_for_repeated_matrices(self.b, instruction, self._plain, self.defs)
+        if len(instruction.results) != 1 or op.effect or 0 in instruction.result.shape:
             return None
-        if op.kind in (Kind.ELEMENTWISE, Kind.CONCAT):
+        result, line = None, self.lines.get(instruction.operands[0])
+        if op.kind is Kind.ELEMENTWISE or op.kind is Kind.CONCAT:
+            same = same_slice(instruction, self.lines) if op.kind is Kind.CONCAT else None
+            if same is not None:
+                return (self._repeat(same.value, instruction.result.shape),)
             result = self._together(instruction)
-        elif op.kind is Kind.REDUCTION:
-            result = self._reduction(instruction, self.lines[instruction.operands[0]])
+        elif op.name == "bincount":
+            result = self._histogram(instruction)
+        elif op.name == "searchsorted":
+            result = self._search(instruction)
         elif op.name == "matmul":
             result = self._contraction(instruction)
-        elif op.name in ("transpose", "slice", "reshape"):
-            line = self.lines[instruction.operands[0]]
+        elif line is not None and op.kind is Kind.REDUCTION:
+            result = self._reduction(instruction, line)
+        elif line is not None and op.kind.traits.along_axis:
+            result = self._by_lines(instruction, line)
+        elif line is not None and op.name in ("transpose", "slice", "reshape"):
             result = getattr(self, f"_{op.name}")(instruction, line)
-        else:
-            result = self._along_repeats(instruction)
         if result is None:
             result = self._by_rules(instruction)
         return None if result is None else (result,)
@@ -172,65 +211,82 @@ class _Sinking:
         """`value`, of as many axes, repeated to `shape`."""
         return self.b.broadcast_to(value, shape)
 
+    def _whole(self, value: Value, fine: Shape, shape: Shape) -> Value:
+        """`value`, repeated along axes of `fine`, which are merged to `shape`."""
+        return self._reshaped(self._repeat(value, fine), shape)
+
     def _together(self, instruction: Instruction) -> Value | None:
         """Arithmetic on operands that all repeat along some axes, or their concatenation along another."""
-        shape = instruction.result.shape
-        parts: list[_Line | Value] = []
-        axes = set(range(len(shape))) - {instruction.attrs.get("axis")}
+        shape, joins = instruction.result.shape, instruction.op.kind is Kind.CONCAT
+        lines: dict[Value, Line] = {}
         for operand in instruction.operands:
-            line = self.lines.get(operand)
-            constant = constant_of(operand, self.defs)
-            if constant is not None:
-                parts.append(operand)
+            if constant_of(operand, self.defs) is not None:
                 continue
+            line = self._plain(operand) if joins else self.lines.get(operand)
             if line is None:
                 return None
+            lines[operand] = line
+        if not lines:
+            return None
+        if joins:
+            cuts = [CommonAxes(line.value.shape, line.fine, line.counts) for line in lines.values()]
+        else:
+            together = cut_together(list(lines.values()), shape)
+            if together is None:
+                return None
+            cuts = together
+        lines = dict(zip(lines, map(self._cut, lines.values(), cuts), strict=True))
+        fine = shape if joins else cuts[0].fine
+        axes = set(range(len(fine))) - {instruction.attrs.get("axis")}
+        for line in lines.values():
             axes &= {axis for axis, repeated in enumerate(line.repeated) if repeated}
-            parts.append(line)
-        if not axes or not any(isinstance(part, _Line) for part in parts):
+        if not axes:
             return None
         operands = []
-        for part in parts:
-            sizes = tuple([1 if axis in axes else size for axis, size in enumerate(part.shape)])
-            if isinstance(part, _Line):
+        for operand in instruction.operands:
+            part = lines.get(operand)
+            whole = part.fine if part is not None else operand.shape if joins else fine
+            sizes = tuple([1 if axis in axes else size for axis, size in enumerate(whole)])
+            if part is not None:
                 operands.append(self._repeat(part.value, sizes))
             else:
-                constant = constant_of(part, self.defs)
-                operands.append(self.b.full(value=constant, shape=sizes, dtype=part.dtype))
-        (result,) = self.b.append(instruction.op, tuple(operands), instruction.attrs)
-        return self._repeat(result, shape)
+                constant = constant_of(operand, self.defs)
+                operands.append(self.b.full(value=constant, shape=sizes, dtype=operand.dtype))
+        result = self._emitted(instruction.op, operands, instruction.attrs)
+        return self._whole(result, fine, shape)
 
-    def _reduction(self, instruction: Instruction, line: _Line) -> Value | None:
+    def _reduction(self, instruction: Instruction, line: Line) -> Value | None:
         """Folds: what is repeated along other axes is folded once; of what is repeated along the folded ones,
         once as well, where the result follows from it."""
-        op, axes = instruction.op, instruction.attrs["axes"]
-        copies = math.prod(line.shape[axis] for axis in axes if line.repeated[axis])
+        op, repeated = instruction.op, line.repeated
+        axes = tuple([axis for place in instruction.attrs["axes"] for axis in line.groups[place]])
+        copies = math.prod(line.fine[axis] for axis in axes if repeated[axis])
         sums = op.name == "sum" and line.value.dtype.kind != "b"
         follows = sums or op.name in IDEMPOTENT
-        if not follows and not any(own for axis, own in enumerate(line.repeated) if axis not in axes):
+        if not follows and not any(own for axis, own in enumerate(repeated) if axis not in axes):
             return None
         value = line.value
         if not follows:
             value = self._repeat(
-                value, tuple([line.shape[i] if i in axes else size for i, size in enumerate(value.shape)])
+                value, tuple([line.fine[i] if i in axes else size for i, size in enumerate(value.shape)])
             )
-        (result,) = self.b.append(op, (value,), instruction.attrs)
+        result = self._emitted(op, (value,), {**instruction.attrs, "axes": axes})
         if copies > 1 and sums:
             result = self._times(result, copies)
-        return self._repeat(result, instruction.result.shape)
+        fine = tuple([size for axis, size in enumerate(line.fine) if axis not in axes])
+        return self._whole(result, fine, instruction.result.shape)
 
     def _times(self, value: Value, count: int) -> Value:
         """The sum of `count` copies of `value`; of integers, as it overflows."""
         dtype = value.dtype
-        factor = np.array(count).astype(dtype).item()
-        result: Value = self.b.mul(value, self.b.scalar(factor, dtype))
-        return result
+        factor = self.b.scalar(np.array(count).astype(dtype).item(), dtype)
+        return self._emitted(OPS["mul"], (value, self._repeat(factor, value.shape)), {})
 
     def _contraction(self, instruction: Instruction) -> Value | None:
         """Products: rows, columns and matrices that are repeated are multiplied once; so is what is repeated
         along the sum on both sides."""
         (x, y), shape = instruction.operands, instruction.result.shape
-        left, right = (self.lines.get(operand) for operand in (x, y))
+        left, right = self._plain(x), self._plain(y)
         rows, columns = list(x.shape), list(y.shape)
         if left is not None and left.repeated[-2]:
             rows[-2] = 1
@@ -264,11 +320,10 @@ class _Sinking:
         if columns is None or columns.shape[0] != y.shape[0]:
             return None
         rank = len(columns.shape)
-        start = len(self.b.body)
         perm = (*range(1, rank), 0)
         moved = self.b.transpose(self.lines[columns].value, perm=perm)
         rows = self._repeat(moved, tuple([columns.shape[axis] for axis in perm]))
-        self._define(start)
+        self._define()
         product = self._times_matrix(rows, self.b.transpose(x, perm=(1, 0)))
         merged = self._reshaped(product, (y.shape[1], x.shape[0]))
         return self.b.transpose(merged, perm=(1, 0))  # type: ignore[no-any-return]
@@ -277,75 +332,114 @@ class _Sinking:
         """The repeated value of which `value` is a reshape."""
         reshape = defined_by(value, "reshape", self.defs)
         source = reshape.operands[0] if reshape is not None else None
-        if source is None or source not in self.lines or source.type.size < LARGE or len(source.shape) < 3:
+        if source is None or self._plain(source) is None or source.type.size < LARGE or len(source.shape) < 3:
             return None
         return source
 
     def _times_matrix(self, x: Value, y: Value) -> Value:
         """The product of each matrix of `x` with the one `y`."""
-        start, batch = len(self.b.body), x.shape[:-2]
+        batch = x.shape[:-2]
         alone = self._reshaped(y, (*[1] * len(batch), *y.shape))
         factor = self._repeat(alone, (*batch, *y.shape))
-        self._define(start)
-        product: Value = self.b.matmul(x, factor)
-        sunk = self._sunk(self.b.body[-1])
-        return product if sunk is None else sunk[0]
+        return self._emitted(OPS["matmul"], (x, factor), {})
 
-    def _transpose(self, instruction: Instruction, line: _Line) -> Value:
-        moved = self.b.transpose(line.value, perm=instruction.attrs["perm"])
-        return self._repeat(moved, instruction.result.shape)
+    def _transpose(self, instruction: Instruction, line: Line) -> Value:
+        perm = tuple([axis for place in instruction.attrs["perm"] for axis in line.groups[place]])
+        moved = self._emitted(instruction.op, (line.value,), {"perm": perm})
+        return self._whole(moved, tuple([line.fine[axis] for axis in perm]), instruction.result.shape)
 
-    def _slice(self, instruction: Instruction, line: _Line) -> Value:
-        attrs, shape = instruction.attrs, line.value.shape
-        start, size, step = (
-            tuple([own if width != 1 else other for own, width in zip(attrs[name], shape, strict=True)])
-            for name, other in (("start", 0), ("size", 1), ("step", 1))
-        )
-        # an axis of one element that is sliced away altogether
-        size = tuple([min(own, whole) for own, whole in zip(size, instruction.result.shape, strict=True)])
-        part = self.b.slice(line.value, start=start, size=size, step=step)
-        return self._repeat(part, instruction.result.shape)
+    def _slice(self, instruction: Instruction, line: Line) -> Value | None:
+        """A slice along axes none of which is merged."""
+        attrs, shape = instruction.attrs, instruction.result.shape
+        parts, fine = [], []
+        for place, group in enumerate(line.groups):
+            part = tuple([attrs[name][place] for name in ("start", "size", "step")])
+            merges = len(group) > 1
+            if merges and part != (0, line.shape[place], 1):
+                return None
+            for axis in group:
+                own = line.value.shape[axis]
+                parts.append((0, own, 1) if merges or own == 1 else part)
+                fine.append(line.fine[axis] if merges else shape[place])
+        start, size, step = zip(*parts, strict=True) if parts else ((), (), ())
+        value = line.value
+        if size != value.shape or any(by != 1 for by in step):
+            value = self._emitted(instruction.op, (value,), {"start": start, "size": size, "step": step})
+        return self._whole(value, tuple(fine), shape)
 
-    def _reshape(self, instruction: Instruction, line: _Line) -> Value | None:
+    def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
         """A reshape that merges no axis that is repeated with one that is not."""
-        shape = instruction.result.shape
-        fine = refined((wide(line.shape), wide(shape)))
-        if fine is None:
+        cut = cut_by(line, instruction.result.shape)
+        if cut is None or len(cut.fine) != len(cut.counts):
             return None
-        own = [repeated for repeated, size in zip(line.repeated, line.shape, strict=True) if size != 1]
-        groups, merged = grouped(fine, wide(line.shape)), grouped(fine, wide(shape))
-        assert groups is not None
-        assert merged is not None
-        repeated = [own[place] for place, group in enumerate(groups) for _ in group]
-        if any(len({repeated[axis] for axis in group}) > 1 for group in merged):
-            return None
-        along = iter([repeated[group[0]] for group in merged])
-        sizes = tuple([1 if size == 1 or next(along) else size for size in shape])
-        return self._repeat(self._reshaped(line.value, sizes), shape)
+        return self._repeat(self._reshaped(line.value, cut.sizes), instruction.result.shape)
 
-    def _along_repeats(self, instruction: Instruction) -> Value | None:
-        """Ops on lines along which one element is repeated, whose results follow from it."""
-        (operand, *_), attrs, name = instruction.operands, instruction.attrs, instruction.op.name
-        line = self.lines.get(operand)
-        axis = attrs.get("axis", len(operand.shape) - 1)
-        if name == "searchsorted":
-            return self._search(instruction)
-        if line is None or not line.repeated[axis]:
+    # -- ops on lines -----------------------------------------------------------------------------
+
+    def _by_lines(self, instruction: Instruction, line: Line) -> Value | None:
+        """Ops on each line along an axis: what is repeated along other axes is computed once; so is what is
+        repeated along its own, where the result follows from the element."""
+        op, attrs, b = instruction.op, instruction.attrs, self.b
+        last = len(line.counts) - 1
+        axis = attrs.get("axis", last)
+        group = line.groups[axis]
+        kept = [place for place in group if not line.repeated[place]]
+        count, whole = math.prod(line.fine[place] for place in kept), line.shape[axis]
+        if op.name in PLACES and count < whole:
+            return self._place(instruction, line, group, kept)
+        if op.name == "sort" and 1 < count < whole:
+            ordered = _merged(line.value.shape, group, count)
+            (value,) = b.append(op, (self._reshaped(line.value, ordered),), attrs)
+            fine = (*line.fine[: group[0]], count, whole // count)
+            return self._whole(self._reshaped(value, (*ordered, 1)), fine, instruction.result.shape)
+        fine, value, place = _merged(line.fine, group, whole), line.value, group[0]
+        if count < whole and count > 1:
+            value = self._repeat(
+                value, tuple([line.fine[i] if i in group else size for i, size in enumerate(value.shape)])
+            )
+        value = self._reshaped(value, _merged(value.shape, group, 1 if count == 1 else whole))
+        sizes = list(value.shape)
+        if has_pairs(instruction):
+            sizes[-1] = 2
+        if count == 1 < whole:
+            constant = self._repeat(value, tuple(sizes))
+            follows = along_constant_line(b, instruction, constant, _along(sizes, place, whole), place)
+            if follows is not None:
+                return self._line_of(instruction, follows, fine, place)
+        sizes[place] = whole
+        if tuple(sizes) == fine:
             return None
-        shape = instruction.result.shape
-        if name in _ARG_REDUCTIONS:
-            (result,) = self.b.append(instruction.op, (line.value,), attrs)
-            return self._repeat(result, shape)
-        if name in _SAME_ALONG:
-            return self._repeat(line.value, shape)
-        if name == "argsort":
-            return self.b.iota(shape=shape, axis=axis, dtype=INT64)  # type: ignore[no-any-return]
-        if name == "cumsum" and line.value.dtype.kind != "b":
-            count = self.b.iota(shape=shape, axis=axis, dtype=INT64)
-            count = self.b.sub(shape[axis], count) if attrs["reverse"] else self.b.add(count, 1)
-            factor = self.b.cast(count, dtype=line.value.dtype)
-            return self.b.mul(self._repeat(line.value, shape), factor)  # type: ignore[no-any-return]
-        return None
+        if "axis" in attrs:
+            attrs = {**attrs, "axis": place}
+        result = self._emitted(op, (self._repeat(value, tuple(sizes)),), attrs)
+        return self._line_of(instruction, result, fine, place)
+
+    def _line_of(self, instruction: Instruction, result: Value, fine: Shape, place: int) -> Value:
+        """`result`, of lines along the axis `place` of an operand with axes `fine`, repeated along others.
+        Transforms between numbers and pairs have a last axis more or less."""
+        if instruction.op.name in PLACES:
+            fine = (*fine[:place], *fine[place + 1 :])
+        else:
+            fine = _along(fine, place, result.shape[place])
+        fine = (*fine, *result.shape[len(fine) :])[: len(result.shape)]
+        return self._whole(result, fine, instruction.result.shape)
+
+    def _place(self, instruction: Instruction, line: Line, group: range, kept: Sequence[int]) -> Value:
+        """The first place among merged axes: that of the first copy, along those that are repeated."""
+        b, place = self.b, group[0]
+        count = math.prod(line.fine[axis] for axis in kept)
+        value = self._reshaped(line.value, _merged(line.value.shape, group, count))
+        (number,) = b.append(instruction.op, (value,), {**instruction.attrs, "axis": place})
+        result = number
+        if kept:
+            result, above = b.mul(number, 0), number
+            for axis in reversed(kept):
+                size, stride = line.fine[axis], math.prod(line.fine[axis + 1 : group[-1] + 1])
+                following = b.floor_divide(above, size)
+                result = b.add(result, b.mul(b.sub(above, b.mul(following, size)), stride))
+                above = following
+        fine = (*line.fine[:place], *line.fine[group[-1] + 1 :])
+        return self._whole(result, fine, instruction.result.shape)
 
     def _search(self, instruction: Instruction) -> Value | None:
         """A search for values that are repeated, each once."""
@@ -354,7 +448,24 @@ class _Sinking:
         if line is None:
             return None
         (found,) = self.b.append(instruction.op, (among, line.value), instruction.attrs)
-        return self._repeat(found, values.shape)
+        return self._whole(found, line.fine, values.shape)
+
+    def _histogram(self, instruction: Instruction) -> Value | None:
+        """Counts, or sums of weights: what is repeated once, with the sums of the weights of all copies."""
+        b, (places, *weights) = self.b, instruction.operands
+        line = self.lines.get(places)
+        if line is None:
+            return None
+        copies = math.prod(size for size, own in zip(line.fine, line.repeated, strict=True) if own)
+        flat = (places.type.size // copies,)
+        few = self._reshaped(line.value, flat)
+        if not weights:
+            (counts,) = b.append(instruction.op, (few,), instruction.attrs)
+            return self._times(counts, copies)
+        axes = tuple([axis for axis, own in enumerate(line.repeated) if own])
+        total = self._emitted(OPS["sum"], (self._reshaped(weights[0], line.fine),), {"axes": axes})
+        (sums,) = b.append(instruction.op, (few, self._reshaped(total, flat)), instruction.attrs)
+        return sums
 
     # -- control flow -----------------------------------------------------------------------------
 
@@ -371,7 +482,7 @@ class _Sinking:
         inner: dict[int, Value] = {}
         invariants, still = [], []
         for place in range(first, last):
-            line = self.lines.get(operands[place])
+            line = self._plain(operands[place])
             if line is None or operands[place].type.size < LARGE:
                 inner[place] = operands[place]
             elif place < slices:
@@ -398,6 +509,15 @@ class _Sinking:
             [_with_params(region, order[shift:], params[shift:], shift) for region in instruction.regions]
         )
         return self.b.append(instruction.op, tuple(given), attrs, regions=regions)
+
+
+def _merged(sizes: Shape, group: range, size: int) -> Shape:
+    """`sizes` with one axis of `size` in place of the axes of `group`."""
+    return (*sizes[: group[0]], size, *sizes[group[-1] + 1 :])
+
+
+def _along(sizes: Sequence[int], axis: int, size: int) -> Shape:
+    return (*sizes[:axis], size, *sizes[axis + 1 :])
 
 
 def _with_params(region: Function, order: Sequence[int], types: Sequence[object], shift: int) -> Function:
