@@ -45,8 +45,9 @@ EXP2 = _unary("exp2", np.exp2, "2^x", lambda b, ct, out: b.mul(ct, b.mul(out, _L
 # e^x, and not the result plus 1, of which nothing is left where e^x is small
 EXPM1 = _unary("expm1", np.expm1, "e^x - 1", lambda b, ct, x: b.mul(ct, b.exp(x)))
 LOG = _unary("log", np.log, "the natural logarithm", lambda b, ct, x: b.div(ct, x), 14.0)
-LOG2 = _unary("log2", np.log2, "log base 2", lambda b, ct, x: b.div(b.mul(ct, _LOG2_E), x), 14.0)
-LOG10 = _unary("log10", np.log10, "log base 10", lambda b, ct, x: b.div(b.mul(ct, _LOG10_E), x), 14.0)
+# not (ct c) / x, which forward mode turns into (t / x) c: 1 / x may be infinite where c / x is not
+LOG2 = _unary("log2", np.log2, "log base 2", lambda b, ct, x: b.mul(ct, b.div(_LOG2_E, x)), 14.0)
+LOG10 = _unary("log10", np.log10, "log base 10", lambda b, ct, x: b.mul(ct, b.div(_LOG10_E, x)), 14.0)
 LOG1P = _unary("log1p", np.log1p, "log(1 + x)", lambda b, ct, x: b.div(ct, b.add(x, 1.0)))
 
 SIN = _unary("sin", np.sin, "the sine of radians", lambda b, ct, x: b.mul(ct, b.cos(x)))
