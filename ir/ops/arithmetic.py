@@ -150,7 +150,8 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
     # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
     factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
-    return b.strong_mul(ct, b.strong_mul(factor, b.pow(base, exponent)))
+    # the cotangent first: log x, that of x^y log x, may be what keeps y x^(y-1) finite
+    return b.strong_mul(b.strong_mul(ct, factor), b.pow(base, exponent))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
