@@ -28,6 +28,7 @@ import tracejit as tj
 
 from .checking import derivatives
 from .entries import Entry, Orders
+from .points import chosen
 from .seams import BLOCK, Seams
 
 #: Parts in which bisection divides a bracket.
@@ -135,7 +136,7 @@ class Line:
     def extrema(self) -> np.ndarray:
         """Neighbours on the grid between which the second derivatives turn, as rows of floats."""
         found = []
-        for orders, _, function in derivatives(self.entry):
+        for orders, function in {orders: f for orders, _, f in derivatives(self.entry)}.items():
             if sum(orders) == 2 and self.grid.size > 2:
                 with np.errstate(all="ignore"):
                     steps = np.sign(np.diff(self._values(function, self.grid)))
@@ -181,33 +182,39 @@ class Line:
         return np.asarray(low + (high - low) * rng.random(count), self.dtype)
 
 
-@functools.cache
-def _line(name: str, dtype: type) -> Line:
-    from .table import ENTRIES
-
-    return Line(next(entry for entry in ENTRIES if entry.name == name), dtype)
+#: Lines of functions of one operand, by name and dtype: grids are searched once.
+_LINES: dict[tuple[str, type], Line] = {}
 
 
 def hard(
     rng: np.random.Generator, dtype: type, entry: Entry, count: int, most: int | None = None
 ) -> list[np.ndarray]:
-    """Operands of `entry`: `count` or some more, around changes of all labels, or of `most` of them.
+    """Operands of `entry`, about `count`, around changes of each label, or of `most` of those that change.
 
-    A function of two is searched along a few lines, on which one operand is a number like the grid's.
+    A function of two is searched along a few lines, on which one operand is a number of the grid.
     """
     if entry.arity == 1:
-        lines = [_line(entry.name, dtype)]
+        lines = [_LINES.setdefault((entry.name, dtype), Line(entry, dtype))]
     else:
-        others = rng.choice(_grid(dtype), (1 if most else 3, 2))
-        lines = [Line(entry, dtype, int(rng.integers(2)), tuple(map(float, row))) for row in others]
-    parts: list[Sequence[np.ndarray]] = []
+        rows = zip(*[x[: 1 if most else 3].tolist() for x in chosen(rng, _grid(dtype), entry)], strict=True)
+        lines = [Line(entry, dtype, int(rng.integers(2)), row) for row in rows]
+    parts: list[Sequence[np.ndarray]] = [[np.empty(0, dtype)] * entry.arity]
     for line in lines:
         labels = [*line.labels]
-        chosen = [labels[i] for i in rng.permutation(len(labels))[:most]]
-        each = -(-count // (len(lines) * (len(chosen) + 1)))
-        for points in (*(line.around(rng, label, each) for label in chosen), line.between(rng, each)):
+        kinds = most or len(labels)
+        each = -(-count // (len(lines) * (kinds + 1)))
+        groups = [line.between(rng, each)]
+        for place in rng.permutation(len(labels)):
+            points = line.around(rng, labels[place], each)
+            if points.size:
+                groups.append(points)
+            if len(groups) > kinds:
+                break
+        for points in groups:
             operands = line.operands(points[np.isfinite(points)])
             rows = zip(*map(np.ndarray.tolist, operands), strict=True)
             inside = np.array([bool(entry.inside(*row)) for row in rows], bool)
             parts.append([operand[inside] for operand in operands])
-    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    found = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = rng.permutation(found[0].size)
+    return [x[order] for x in found]

@@ -29,7 +29,14 @@ from ..codegen.maths.maths_harness import link
 
 #: Elements that are looked at together.
 BLOCK = 2048
-_FACTOR = np.int64(1_000_003)
+#: Odd, near 2^63 times the golden ratio.
+_FACTOR = 0x4F1BBCDCBFA53E0B
+
+
+def _noted(decisions: np.ndarray, ways: Any) -> np.ndarray:
+    """`decisions` with `ways` behind them. Not linear, since ways may themselves be such numbers."""
+    mixed = (decisions ^ (ways + np.int64(1))) * np.int64(_FACTOR)
+    return np.asarray(mixed ^ (mixed >> np.int64(29)))
 
 
 class WatchedEvaluator(ArrayEvaluator):
@@ -45,7 +52,7 @@ class WatchedEvaluator(ArrayEvaluator):
     def note(self, condition: Any) -> None:
         places = self.places[self.going]
         taken = np.broadcast_to(condition, (self.size,))[self.going]
-        self.decisions[places] = self.decisions[places] * _FACTOR + taken + 1
+        self.decisions[places] = _noted(self.decisions[places], taken)
 
     def select(self, condition: Any, x: Any, y: Any) -> Any:
         self.note(condition)
@@ -98,9 +105,9 @@ class WatchedWriter(MathsWriter):
     def _compare(self, float_code: str, signed: str, unsigned: str, x: Any, y: Any) -> Reg:
         result = super()._compare(float_code, signed, unsigned, x, y)
         if any(isinstance(operand, Reg) and operand.is_float for operand in (x, y)):
-            before = self.mul(self.load(self.PLACE, "i64"), int(_FACTOR))
+            before = self.load(self.PLACE, "i64")
             taken = self.select(result, self.const(2, before), self.const(1, before))
-            self.store(self.add(before, taken), self.PLACE)
+            self.store(self.mul(self.xor(before, taken), _FACTOR), self.PLACE)
         return result
 
 
@@ -160,7 +167,7 @@ class Seams:
 
         def note(numbers: np.ndarray) -> None:
             for column in numbers.reshape(BLOCK, -1).T:
-                decisions[:] = decisions * _FACTOR + column + 1
+                decisions[:] = _noted(decisions, column)
 
         def watch(step: InterpreterStep) -> None:
             op = step.instruction.op

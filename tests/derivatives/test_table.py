@@ -24,17 +24,22 @@ from tracejit.surface.rows import Row
 from ..rotation import SEED
 from .checking import Truths, derivatives, faults
 from .entries import Entry
+from .hard_points import hard
 from .points import chosen, drawn, fixed
 from .table import ENTRIES, EXCUSED, EXCUSED_OPS, covered
 
 #: Number of points of a row that a run looks at, and of rows that it compiles.
 POINTS, SHARE = 24, 10
+#: Labels of hard points that a run searches for, of each function.
+HARD = 2
 
 
 def check(entry: Entry, dtype: type, jitted: bool, count: int) -> None:
     rng = np.random.default_rng([SEED, zlib.crc32(entry.name.encode())])
     points = np.concatenate([fixed(dtype, entry.near), drawn(rng, dtype, entry, 40)])
-    operands = [x[:count] for x in chosen(rng, rng.permutation(points), entry)]
+    known = [x[: count - count // 3] for x in chosen(rng, rng.permutation(points), entry)]
+    found = [x[: count // 3] for x in hard(rng, dtype, entry, count, HARD)]
+    operands = [np.concatenate(parts) for parts in zip(known, found, strict=True)]
     broken = faults(entry, operands, Truths(entry, operands), jitted)
     worst = "\n".join(map(str, sorted(broken, key=lambda fault: -fault.times)[:5]))
     assert not broken, f"seed {SEED}: {len(broken)} faults\n{worst}"
