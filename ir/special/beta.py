@@ -307,7 +307,14 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
 
         return m.choose((a, b), (_are_moderate(m, a, b), short), any_sign)
     tiny = (a > 0.0) & (b > 0.0) & (a + b < 0.5)
-    return m.choose((a, b), (tiny, near_zero), (small, by_gamma), (large, by_powers), (_is_step(m, a, b), by_power), any_sign)
+    return m.choose(
+        (a, b),
+        (tiny, near_zero),
+        (small, by_gamma),
+        (large, by_powers),
+        (_is_step(m, a, b), by_power),
+        any_sign,
+    )
 
 
 def _are_moderate(m: Evaluator, a: Any, b: Any) -> Any:

@@ -245,7 +245,8 @@ def _ndtri_slope(b: Any, orders: Index, p: Any) -> Any:
 
 
 def _ndtr_slope(b: Any, orders: Index, x: Any) -> Any:
-    return b.mul(1.0 / math.sqrt(2.0 * math.pi), b.exp(b.mul(-0.5, b.square(x))))
+    # not half of the square, whose derivative 2 x may be infinite where the exponential is 0
+    return b.mul(1.0 / math.sqrt(2.0 * math.pi), b.exp(b.mul(b.mul(x, -0.5), x)))
 
 
 def _logit_slope(b: Any, orders: Index, x: Any) -> Any:

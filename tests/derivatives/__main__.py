@@ -1,7 +1,7 @@
 """Long runs of the table of derivatives: ``python -m tests.derivatives --minutes 10 --seed 1``.
 
-New points each round, all functions, both dtypes, half of them `hard_points`; prints each kind of fault once, and ends with 1 if there
-are any.
+New points each round, all functions, both dtypes, half of them `hard_points`; prints each kind of fault
+once, and ends with 1 if there are any.
 """
 
 from __future__ import annotations

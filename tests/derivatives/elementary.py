@@ -80,8 +80,8 @@ def _limits_at_zero(y: Any) -> dict[str, Any]:
 
 
 def _usual_power(largest: float) -> Callable[[float, float], bool]:
-    """Whether no power of x and no slope over- or underflows on the way, where the dtype's `largest` number is
-    that, and y - 1 is odd where y is even."""
+    """Whether no power of x and no slope over- or underflows on the way, where the dtype's `largest` number
+    is that, and y - 1 is odd where y is even."""
 
     def usual(x: float, y: float) -> bool:
         if x == 0:

@@ -21,8 +21,8 @@ from tracejit.codegen.llvm.function import Declarations, text_of
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.maths import MathsWriter
 from tracejit.ir.interpreter import InterpreterStep, interpret_watched
-from tracejit.ir.special.arrays import ArrayEvaluator
 from tracejit.ir.registry import Op
+from tracejit.ir.special.arrays import ArrayEvaluator
 from tracejit.ir.special.table import compute_checked, special
 
 from ..codegen.maths.maths_harness import link

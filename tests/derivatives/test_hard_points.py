@@ -47,9 +47,7 @@ def changes(along: Line, kind: str, orders: Orders) -> np.ndarray:
         ("nn.softplus", np.float32, "seam", 1, 20.0),
     ],
 )
-def test_known_points_are_found(
-    name: str, dtype: type, kind: str, order: int, expected: float
-) -> None:
+def test_known_points_are_found(name: str, dtype: type, kind: str, order: int, expected: float) -> None:
     found = changes(line(name, dtype), kind, (order,))
     distance = abs(found / expected - 1).min()
     # of the sizes around an end, a search finds any

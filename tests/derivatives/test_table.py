@@ -61,6 +61,35 @@ def test_corners_of_functions_of_two(entry: Entry) -> None:
     assert not broken, "\n".join(map(str, broken[:5]))
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "point"),
+    [
+        # extrema of zeta and of its slopes, between zeros
+        *[
+            ("special.zeta", np.float64, (s,))
+            for s in (-13.296866, -14.662022, -8.278610, -7.287647, -2.689777)
+        ],
+        # what is left of 1 / a + 1 / b by two derivatives
+        ("special.beta", np.float64, (0.001, 0.0007354049419693027)),
+        # zeros of 1 + y log x, and factors y - 2, where rounding y - 1 tells
+        ("float_power", np.float64, (2.0386928449361224e69, -0.006266030164072656)),
+        ("float_power", np.float64, (1e-23, -0.0001)),
+        # next to the largest number: of the result, of 1 / x, of the first derivative, of 2 x
+        ("log10", np.float64, (5.529496923175593e-309,)),
+        ("log2", np.float32, (4.5e-39,)),
+        ("special.expi", np.float32, (93.25821685791016,)),
+        ("nn.gelu", np.float32, (1.7014130515492685e38,)),
+    ],
+)
+def test_points_that_search_found(name: str, dtype: type, point: tuple[float, ...]) -> None:
+    (entry,) = (entry for entry in ENTRIES if entry.name == name)
+    # with neighbours: of what cancels, one number may be right by luck
+    factors = 1 + np.arange(-8, 9) * 4 * float(np.finfo(dtype).eps)
+    operands = [np.asarray(x * factors, dtype) for x in point]
+    broken = faults(entry, operands, Truths(entry, operands), False)
+    assert not broken, "\n".join(map(str, broken[:5]))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_powers_of_zero(dtype: type) -> None:
     """Looks at x = 0 and -0.0 with exponents around 0, 1 and 2, where slopes go to 0 or infinity."""
