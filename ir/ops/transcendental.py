@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import accumulated_in, is_complex
-from ..special.error_function import erf, erfc
+from ..special.error_function import erf, erfc, exp_of_minus_square
 from .define import elementwise, floating_function
 
 _LN2 = math.log(2.0)
@@ -179,7 +179,7 @@ LOGADDEXP2 = elementwise(
 
 def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
     def rule(b: Any, ct: Any, x: Any) -> Any:
-        return b.mul(ct, b.mul(b.exp(b.neg(b.square(x))), sign * _TWO_OVER_SQRT_PI))
+        return b.mul(ct, b.mul(exp_of_minus_square(b, x), sign * _TWO_OVER_SQRT_PI))
 
     return floating_function(name, function, doc=doc, rule=rule, cost=30.0)
 

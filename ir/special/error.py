@@ -11,6 +11,7 @@ import math
 from typing import Any, Final
 
 from .coefficients import gamma as tables
+from .error_function import exp_of_minus_square
 from .evaluator import Evaluator
 from .jets import Index, Jet, compose, value_of, write
 from .polynomials import Polynomial
@@ -201,7 +202,7 @@ def _logit(m: Evaluator, x: Any) -> Any:
 
 def _error_slope(sign: float) -> Any:
     def slope(b: Any, orders: Index, x: Any) -> Any:
-        return b.mul(sign * 2.0 / math.sqrt(math.pi), b.exp(b.neg(b.square(x))))
+        return b.mul(sign * 2.0 / math.sqrt(math.pi), exp_of_minus_square(b, x))
 
     return slope
 

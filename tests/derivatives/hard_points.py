@@ -6,7 +6,7 @@ Along a line, all operands but one held, functions of x have places where someth
   condition number allows nothing;
 - the step of the last derivative: an extremum of it;
 - the size of a result beside the ends of the dtype's normal numbers, where an intermediate may be out of
-  range;
+  range, as it may beside those ends themselves;
 - a decision of our own algorithms, `seams`: the end of an interval, where a formula cancels most.
 
 Each is a label of x. A grid tells between which of its points a label changes, and bisection where. Labels of
@@ -173,6 +173,12 @@ class Line:
         with np.errstate(all="ignore"):
             return np.where(rng.random(count) < 0.4, near, far.astype(self.dtype))
 
+    def ends(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """`count` points next to the largest and the smallest normal numbers."""
+        info, logs = np.finfo(self.dtype), rng.uniform(0, 3, count)
+        x = np.where(rng.random(count) < 0.5, float(info.max) / 2**logs, float(info.tiny) * 2 ** (logs - 1.5))
+        return np.asarray(x * rng.choice([-1, 1], count), self.dtype)
+
     def between(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """`count` points around extrema of the second derivatives."""
         extrema = self.extrema()
@@ -202,13 +208,13 @@ def hard(
     for line in lines:
         labels = [*line.labels]
         kinds = most or len(labels)
-        each = -(-count // (len(lines) * (kinds + 1)))
-        groups = [line.between(rng, each)]
+        each = -(-count // (len(lines) * (kinds + 2)))
+        groups = [line.between(rng, each), line.ends(rng, each)]
         for place in rng.permutation(len(labels)):
             points = line.around(rng, labels[place], each)
             if points.size:
                 groups.append(points)
-            if len(groups) > kinds:
+            if len(groups) == kinds + 2:
                 break
         for points in groups:
             operands = line.operands(points[np.isfinite(points)])

@@ -65,10 +65,7 @@ def test_corners_of_functions_of_two(entry: Entry) -> None:
     ("name", "dtype", "point"),
     [
         # extrema of zeta and of its slopes, between zeros
-        *[
-            ("special.zeta", np.float64, (s,))
-            for s in (-13.296866, -14.662022, -8.278610, -7.287647, -2.689777)
-        ],
+        *[("special.zeta", np.float64, (s,)) for s in (-13.296866, -14.662022, -8.278610, -2.689777)],
         # what is left of 1 / a + 1 / b by two derivatives
         ("special.beta", np.float64, (0.001, 0.0007354049419693027)),
         # zeros of 1 + y log x, and factors y - 2, where rounding y - 1 tells
@@ -79,6 +76,8 @@ def test_corners_of_functions_of_two(entry: Entry) -> None:
         ("log2", np.float32, (4.5e-39,)),
         ("special.expi", np.float32, (93.25821685791016,)),
         ("nn.gelu", np.float32, (1.7014130515492685e38,)),
+        ("erf", np.float64, (1.7e308,)),
+        ("special.erfc", np.float32, (3.3e38,)),
     ],
 )
 def test_points_that_search_found(name: str, dtype: type, point: tuple[float, ...]) -> None:
