@@ -150,7 +150,20 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
     # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
     factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
-    return b.strong_mul(ct, b.strong_mul(factor, b.pow(base, exponent)))
+    power = b.pow(base, exponent)
+    if not is_complex(power.dtype):
+        power = b.mul(power, b.stop_gradient(_missing_power(b, x, y, exponent)))
+    return b.strong_mul(ct, b.strong_mul(factor, power))
+
+
+def _missing_power(b: Any, x: Any, y: Any, exponent: Any) -> Any:
+    """x^d, where d is what rounding took off ``exponent``, y - 1: for small y that is more than a rounding of
+    y, and powers of a large or small x tell it."""
+    part = b.sub(exponent, y)
+    missing = b.sub(b.sub(y, b.sub(exponent, part)), b.add(part, 1.0))
+    size = b.abs(x)
+    counts = b.logical_and(b.logical_and(b.isfinite(x), b.isfinite(y)), b.gt(size, 0.0))
+    return b.add(b.mul(b.where(counts, missing, 0.0), b.log(b.where(counts, size, 1.0))), 1.0)
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import accumulated_in, is_complex
-from ..special.error_function import erf, erfc
+from ..special.error_function import erf, erfc, exp_of_minus_square
 from .define import elementwise, floating_function
 
 _LN2 = math.log(2.0)
@@ -45,8 +45,9 @@ EXP2 = _unary("exp2", np.exp2, "2^x", lambda b, ct, out: b.mul(ct, b.mul(out, _L
 # e^x, and not the result plus 1, of which nothing is left where e^x is small
 EXPM1 = _unary("expm1", np.expm1, "e^x - 1", lambda b, ct, x: b.mul(ct, b.exp(x)))
 LOG = _unary("log", np.log, "the natural logarithm", lambda b, ct, x: b.div(ct, x), 14.0)
-LOG2 = _unary("log2", np.log2, "log base 2", lambda b, ct, x: b.div(b.mul(ct, _LOG2_E), x), 14.0)
-LOG10 = _unary("log10", np.log10, "log base 10", lambda b, ct, x: b.div(b.mul(ct, _LOG10_E), x), 14.0)
+# not (ct c) / x, which forward mode turns into (t / x) c: 1 / x may be infinite where c / x is not
+LOG2 = _unary("log2", np.log2, "log base 2", lambda b, ct, x: b.mul(ct, b.div(_LOG2_E, x)), 14.0)
+LOG10 = _unary("log10", np.log10, "log base 10", lambda b, ct, x: b.mul(ct, b.div(_LOG10_E, x)), 14.0)
 LOG1P = _unary("log1p", np.log1p, "log(1 + x)", lambda b, ct, x: b.div(ct, b.add(x, 1.0)))
 
 SIN = _unary("sin", np.sin, "the sine of radians", lambda b, ct, x: b.mul(ct, b.cos(x)))
@@ -178,7 +179,7 @@ LOGADDEXP2 = elementwise(
 
 def _error_function(name: str, function: Any, doc: str, sign: float) -> Any:
     def rule(b: Any, ct: Any, x: Any) -> Any:
-        return b.mul(ct, b.mul(b.exp(b.neg(b.square(x))), sign * _TWO_OVER_SQRT_PI))
+        return b.mul(ct, b.mul(exp_of_minus_square(b, x), sign * _TWO_OVER_SQRT_PI))
 
     return floating_function(name, function, doc=doc, rule=rule, cost=30.0)
 

@@ -11,6 +11,7 @@ import itertools
 import math
 from typing import Any, Final
 
+from .coefficients import gamma as gamma_tables
 from .evaluator import Evaluator
 from .gamma import (
     BERNOULLI,
@@ -290,6 +291,12 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
         value = powers * m.exp(rest) * (math.sqrt(2.0 * math.pi) / m.sqrt(b))
         return m.where(m.min(a, b) < 1e4, value, 0.0)  # it underflows long before
 
+    def near_zero(a: Any, b: Any) -> Any:
+        # of gamma(1 + x) / x the quotients are most, and the rest is e to a small number
+        total = a + b
+        parts = [m.polynomial(x, gamma_tables.LGAMMA_1) * x for x in (a, b, total)]
+        return total / a / b * m.exp(parts[0] + parts[1] - parts[2])
+
     small = (a > 0.0) & (b > 0.0) & (a < _EDGE) & (b < _EDGE)
     large = (a >= 8.0) & (b >= 8.0)
     if m.epsilon > 2.0**-40:
@@ -299,7 +306,15 @@ def _beta(m: Evaluator, a: Any, b: Any) -> Any:
             return m.exp(power) * factor
 
         return m.choose((a, b), (_are_moderate(m, a, b), short), any_sign)
-    return m.choose((a, b), (small, by_gamma), (large, by_powers), (_is_step(m, a, b), by_power), any_sign)
+    tiny = (a > 0.0) & (b > 0.0) & (a + b < 0.5)
+    return m.choose(
+        (a, b),
+        (tiny, near_zero),
+        (small, by_gamma),
+        (large, by_powers),
+        (_is_step(m, a, b), by_power),
+        any_sign,
+    )
 
 
 def _are_moderate(m: Evaluator, a: Any, b: Any) -> Any:

@@ -11,6 +11,7 @@ import math
 from typing import Any, Final
 
 from .coefficients import gamma as tables
+from .error_function import exp_of_minus_square
 from .evaluator import Evaluator
 from .jets import Index, Jet, compose, value_of, write
 from .polynomials import Polynomial
@@ -201,7 +202,7 @@ def _logit(m: Evaluator, x: Any) -> Any:
 
 def _error_slope(sign: float) -> Any:
     def slope(b: Any, orders: Index, x: Any) -> Any:
-        return b.mul(sign * 2.0 / math.sqrt(math.pi), b.exp(b.neg(b.square(x))))
+        return b.mul(sign * 2.0 / math.sqrt(math.pi), exp_of_minus_square(b, x))
 
     return slope
 
@@ -245,7 +246,8 @@ def _ndtri_slope(b: Any, orders: Index, p: Any) -> Any:
 
 
 def _ndtr_slope(b: Any, orders: Index, x: Any) -> Any:
-    return b.mul(1.0 / math.sqrt(2.0 * math.pi), b.exp(b.mul(-0.5, b.square(x))))
+    # not half of the square, whose derivative 2 x may be infinite where the exponential is 0
+    return b.mul(1.0 / math.sqrt(2.0 * math.pi), b.exp(b.mul(b.mul(x, -0.5), x)))
 
 
 def _logit_slope(b: Any, orders: Index, x: Any) -> Any:

@@ -18,7 +18,10 @@ from .table import define, define_by_jets
 
 #: Negative argument below which zeta's terms below 0 are too many.
 LOWEST: Final = 10_000.0
-HALF_LOG_2PI: Final = 0.5 * math.log(2.0 * math.pi)
+LOG_2PI: Final = math.log(2.0 * math.pi)
+HALF_LOG_2PI: Final = 0.5 * LOG_2PI
+#: 2 pi less the float.
+_2PI_LOW: Final = 2.4492935982947064e-16
 _ROOT: Final = 1.4616321449683622
 _ROOT_LOW: Final = 9.549995429965697e-17
 #: B(2j) / (2j)!, j from 1.
@@ -124,10 +127,16 @@ def _gamma(m: Evaluator, x: Any) -> Any:
     def small(size: Any) -> Any:
         # gamma x = gamma(1 + x) / x
         lifted = m.where(size < 1.0, size + 1.0, size)
-        y, product = m.loop(
-            lambda y, product: y >= 2.0, lambda y, product: (y - 1.0, product * (y - 1.0)), lifted, 1.0
-        )
-        value = m.where(m.eq(y, 1.0), 1.0, m.polynomial(y - 1.5, tables.GAMMA)) * product
+
+        def turn(y: Any, product: Any, low: Any) -> tuple[Any, Any, Any]:
+            y = y - 1.0
+            high, missing = m.two_product(product, y)
+            return y, high, low * y + missing
+
+        # the roundings of the factors, ten at most, are more than all else
+        y, product, low = m.loop(lambda y, product, low: y >= 2.0, turn, lifted, 1.0, 0.0)
+        least = m.where(m.eq(y, 1.0), 1.0, m.polynomial(y - 1.5, tables.GAMMA))
+        value = least * product + least * low
         return m.where(size < 1.0, value / size, value), 1.0
 
     def large(size: Any) -> Any:
@@ -194,23 +203,27 @@ def _digamma(m: Evaluator, x: Any) -> Any:
 
 def hurwitz(m: Evaluator, s: Any, q: Any) -> Any:
     """The sum over n >= 0 of (q + n)^-s, for s > 1; q < 0 needs an integer s."""
-    turns, terms = (9, len(BERNOULLI)) if m.epsilon < 2.0**-40 else (5, 5)
+    turns, terms_of_rest = (9, len(BERNOULLI)) if m.epsilon < 2.0**-40 else (5, 5)
 
     def below(total: Any, q: Any) -> tuple[Any, Any]:
         return total + m.pow(q, -s), q + 1.0
 
     total, a = m.loop(lambda total, q: (q < 0.0) & (q > -LOWEST), below, m.constant(0.0, s), q)
+    terms = []
     for _ in range(turns):
-        total = total + m.pow(a, -s)
+        terms.append(m.pow(a, -s))
         a = a + 1.0
     last = m.pow(a, -s)
-    total = total + m.pow(a, 1.0 - s) / (s - 1.0) + last * 0.5
+    rest = m.pow(a, 1.0 - s) / (s - 1.0) + last * 0.5
     square = 1.0 / (a * a)
     factor = last * s / a
-    for j, bernoulli in enumerate(BERNOULLI[:terms], 1):
-        total = total + factor * bernoulli
+    for j, bernoulli in enumerate(BERNOULLI[:terms_of_rest], 1):
+        rest = rest + factor * bernoulli
         factor = factor * (s + (2.0 * j - 1.0)) * (s + 2.0 * j) * square
-    return total
+    # the largest come last, so that there are few roundings of their size
+    for term in reversed(terms):
+        rest = rest + term
+    return rest + total
 
 
 def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
@@ -241,8 +254,13 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         other = 1.0 - s
         half = m.pow(value_of(s) * 0.0 + 2.0 * math.pi, (s - 1.0) * 0.5)
         near = half * gamma_of(m, m.min(other, 150.0)) * half
-        far = m.exp((s - 1.0) * math.log(2.0 * math.pi) + log_gamma_of(m, other))
-        return m.where(other < 150.0, near, far) * 2.0 * sin_pi(m, s * 0.5) * large(other)
+        far = m.exp((s - 1.0) * LOG_2PI + log_gamma_of(m, other))
+        # what rounding takes off 1 - s counts as often as the logarithm's slope of the two says, and what it
+        # takes off 2 pi as often as the exponent
+        whole, low = m.two_sum(1.0, -value_of(s))
+        missing = low * (m.log(whole - 0.5) - LOG_2PI) - whole * (_2PI_LOW / (2.0 * math.pi))
+        product = m.where(other < 150.0, near, far) * large(other)
+        return (product + product * missing) * 2.0 * sin_pi(m, s * 0.5)
 
     value = m.choose((s,), (s < -1.0, reflected), (s < 1.0, inside), large)
     return m.where(m.eq(value_of(s), 1.0), math.inf, value)

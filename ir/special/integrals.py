@@ -271,15 +271,19 @@ def _elliptic_derivative(m: Evaluator, orders: Index, parameter: Any, second: bo
     return m.where(parameter > 1.0, math.nan, value)
 
 
-def _exp_quotient(m: Evaluator, x: Any) -> Any:
-    """e^x / x, which may be in range where e^x is not."""
+def _exp_quotient(m: Evaluator, orders: Index, x: Any) -> Any:
+    """e^x / x and its derivatives, e^x / x (1 - n / x + n (n - 1) / x^2 - ...), where e^x may be infinite,
+    and e^x / x, too."""
+    (order,) = orders
     half = m.exp(x * 0.5)
-    return half / x * half
-
-
-def _exp_quotient_slope(b: Any, orders: Index, x: Any) -> Any:
-    # e^x / x (1 - 1 / x): of the two terms both may be infinite
-    return b.mul(write(b, "exp_quotient", x), b.sub(1.0, b.reciprocal(x)))
+    value = half / x
+    if order:
+        inverse = 1.0 / x
+        total: Any = math.factorial(order) * (-1.0) ** order
+        for k in range(order - 1, -1, -1):
+            total = total * inverse + math.perm(order, k) * (-1.0) ** k
+        value = value * total
+    return value * half
 
 
 def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
@@ -307,8 +311,7 @@ def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
 
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
 define("expi", "x", lambda m, orders, x: _ei(m, x), lambda b, orders, x: write(b, "exp_quotient", x))
-define("exp_quotient", "x", lambda m, orders, x: _exp_quotient(m, x), _exp_quotient_slope,
-       single=True, inline=True)  # fmt: skip
+define("exp_quotient", "x", _exp_quotient, True, single=True, inline=True)
 define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
 define_by_jets("sinc", "x", _sinc, True, single=True, inline=True)
 define("si", "x", lambda m, orders, x: _si(m, x), lambda b, orders, x: write(b, "sinc", x), short=True)

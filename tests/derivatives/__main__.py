@@ -1,7 +1,7 @@
 """Long runs of the table of derivatives: ``python -m tests.derivatives --minutes 10 --seed 1``.
 
-New points each round, all functions, both dtypes; prints each kind of fault once, and ends with 1 if there
-are any.
+New points each round, all functions, both dtypes, half of them `hard_points`; prints each kind of fault
+once, and ends with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from .checking import Truths, faults
+from .hard_points import hard
 from .points import chosen, drawn, fixed
 from .table import ENTRIES
 
@@ -38,12 +39,13 @@ def main() -> int:
         for entry in entries:
             for dtype in (np.float64, np.float32)[: 1 + entry.single]:
                 points = fixed(dtype, entry.near) if first else drawn(rng, dtype, entry, 60)
-                operands = chosen(rng, points, entry)
+                known, found = chosen(rng, points, entry), hard(rng, dtype, entry, 60)
+                operands = [np.concatenate(parts) for parts in zip(known, found, strict=True)]
                 truths = Truths(entry, operands)
                 bad = []
                 for jitted in [False] * (not arguments.jitted) + [True] * (not arguments.eager):
                     bad += faults(entry, operands, truths, jitted)
-                checked += len(points)
+                checked += len(operands[0])
                 total += len(bad)
                 by_kind: dict[object, list] = {}
                 for fault in bad:

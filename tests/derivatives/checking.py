@@ -142,8 +142,6 @@ class Truths:
             if mp.isinf(value):
                 return value, mp.mpf(0)
             allowed = abs(value) * step + mp.mpf(float(info.tiny))
-            if entry.inner is not None:
-                allowed += abs(value) * step * entry.inner(*point)
             for place, x in enumerate(point):
                 if not x:
                     continue

@@ -80,26 +80,20 @@ def _limits_at_zero(y: Any) -> dict[str, Any]:
 
 
 def _usual_power(largest: float) -> Callable[[float, float], bool]:
-    """Whether no power of x over- or underflows on the way, where the dtype's `largest` number is that, and
-    y - 1 is odd where y is even."""
+    """Whether no power of x and no slope over- or underflows on the way, where the dtype's `largest` number
+    is that, and y - 1 is odd where y is even."""
 
     def usual(x: float, y: float) -> bool:
         if x == 0:
             return True
         log = abs(math.log(abs(x)))
         return (
-            max(abs(y), abs(y - 1), abs(y - 2)) * log < 0.98 * math.log(largest)
+            max(abs(y), abs(y - 1), abs(y - 2)) * log + math.log(max(abs(y), 1)) < 0.98 * math.log(largest)
             and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
             and (x > 0 or abs(y) < 2.0**23)
         )
 
     return usual
-
-
-def _of_exponent(x: Any, y: Any) -> Any:
-    """The relative change of x^y for a change of y by as much as it is, or by 1: y - 1 is so rounded, and
-    factors y are not, so that changes of y itself, of y x^(y-1) in all, may tell less."""
-    return abs(mp.log(abs(x))) * max(abs(y), 1) if x else mp.mpf(0)
 
 
 def _hypot(which: str) -> Any:
@@ -205,10 +199,9 @@ ENTRIES: list[Entry] = [
           lambda x: 0.75 / mp.sqrt(x) / x**2),
     unary("cbrt", tj.cbrt, lambda x: mp.sign(x) * mp.cbrt(abs(x)), lambda x: 1 / (3 * mp.cbrt(abs(x)) ** 2),
           lambda x: mp.sign(x) * -2 / (9 * mp.cbrt(abs(x)) ** 5)),
-    binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power(3e38),
-           inner=_of_exponent, reason="y - 1 is rounded"),
+    binary("power", tj.power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), inside=_usual_power(3e38)),
     binary("float_power", tj.float_power, *map(_power, ("f", "x", "y", "xx", "xy", "yy")), single=False,
-           inside=_usual_power(sys.float_info.max), inner=_of_exponent, reason="y - 1 is rounded"),
+           inside=_usual_power(sys.float_info.max)),
     binary("hypot", tj.hypot, *map(_hypot, ("f", "x", "y", "xx", "xy", "yy")), divisor=math.hypot,
            of_value=True, reason=f"{STEEP}; slopes are quotients by the value"),
     steps("floor", tj.floor, mp.floor),

@@ -26,9 +26,6 @@ class Entry:
     inside: Callable[..., bool] = field(default=lambda *operands: True)
     near: tuple[float, ...] = ()
     reason: str = ""
-    #: Multiples of its size by which a result changes for roundings, relative to 1, of a number that rules
-    #: compute from operands, with `reason`; None where they compute none that matters.
-    inner: Callable[..., Any] | None = None
     #: A number by which rules divide, with `reason`: derivatives where its reciprocal overflows do not count.
     divisor: Callable[..., float] | None = None
     #: Whether rules take the value, with `reason`: derivatives where it overflows do not count.

@@ -53,7 +53,9 @@ def pairs(rng: np.random.Generator, points: np.ndarray, count: int) -> list[np.n
     chosen = rng.choice(points, count)
     other = np.where(rng.random(count) < 0.15, chosen, rng.choice(points, count))
     close = chosen * (1 + rng.choice([-1, 1], count) * 10.0 ** rng.uniform(-15, 0, count))
-    other = np.where(rng.random(count) < 0.2, close.astype(points.dtype), other)
+    with np.errstate(over="ignore"):
+        close = close.astype(points.dtype)
+    other = np.where((rng.random(count) < 0.2) & np.isfinite(close), close, other)
     return [chosen, other]
 
 
