@@ -262,7 +262,12 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
         product = m.where(other < 150.0, near, far) * large(other)
         return (product + product * missing) * 2.0 * sin_pi(m, s * 0.5)
 
-    value = m.choose((s,), (s < -1.0, reflected), (s < 1.0, inside), large)
+    # around the extremum of zeta'' between -8 and -7 the terms of the product's second derivative cancel
+    centre, width = 7.28765, 0.1
+    value = m.choose(
+        (s,), (m.abs(value_of(s) + centre) < width, lambda s: m.polynomial(s + centre, tables.ZETA_LOW)),
+        (s < -1.0, reflected), (s < 1.0, inside), large,
+    )  # fmt: skip
     return m.where(m.eq(value_of(s), 1.0), math.inf, value)
 
 

@@ -50,6 +50,8 @@ def tables() -> Iterator[Table]:
     yield Table("ZETA", "(s - 1) zeta(s), s = 0.5 + t",
                 lambda t: (t - half) * mp.zeta(t + half) if t < half else mp.mpf(1),
                 -3 * half, half, 20)  # fmt: skip
+    yield Table("ZETA_LOW", "zeta s, s = -7.28765 + t", lambda t: mp.zeta(t - mp.mpf("7.28765")),
+                -mp.mpf("0.1"), mp.mpf("0.1"), 14)  # fmt: skip
     yield from error_tables()
     yield from logarithm_tables()
 
