@@ -271,19 +271,33 @@ def _elliptic_derivative(m: Evaluator, orders: Index, parameter: Any, second: bo
     return m.where(parameter > 1.0, math.nan, value)
 
 
+#: Derivatives of e^x / x that it gives itself, also where it is infinite.
+_OWN_ORDERS: Final = 4
+
+
+def _quotient_terms(order: int) -> list[float]:
+    """The derivative of e^x / x over e^x / x, as a polynomial in 1 / x, lowest power first."""
+    return [math.perm(order, k) * (-1.0) ** k for k in range(order + 1)]
+
+
 def _exp_quotient(m: Evaluator, orders: Index, x: Any) -> Any:
-    """e^x / x and its derivatives, e^x / x (1 - n / x + n (n - 1) / x^2 - ...), where e^x may be infinite,
-    and e^x / x, too."""
+    """e^x / x and its derivatives, where e^x may be infinite, and e^x / x, too."""
     (order,) = orders
     half = m.exp(x * 0.5)
     value = half / x
     if order:
-        inverse = 1.0 / x
-        total: Any = math.factorial(order) * (-1.0) ** order
-        for k in range(order - 1, -1, -1):
-            total = total * inverse + math.perm(order, k) * (-1.0) ** k
-        value = value * total
+        value = value * m.polynomial(1.0 / x, _quotient_terms(order))
     return value * half
+
+
+def _exp_quotient_slope(b: Any, orders: Index, x: Any) -> Any:
+    order = orders[0] + 1
+    if order <= _OWN_ORDERS:
+        return write(b, "exp_quotient", x, orders=(order,))
+    inverse, (*lower, total) = b.reciprocal(x), _quotient_terms(order)
+    for term in reversed(lower):
+        total = b.add(b.mul(inverse, total), term)
+    return b.mul(write(b, "exp_quotient", x), total)
 
 
 def _expn_slope(b: Any, orders: Index, n: Any, x: Any) -> Any:
@@ -311,7 +325,7 @@ def _spence_slope(b: Any, orders: Index, z: Any) -> Any:
 
 define("exp1", "x", lambda m, orders, x: _e1(m, x), lambda b, orders, x: b.neg(b.div(b.exp(b.neg(x)), x)))
 define("expi", "x", lambda m, orders, x: _ei(m, x), lambda b, orders, x: write(b, "exp_quotient", x))
-define("exp_quotient", "x", _exp_quotient, True, single=True, inline=True)
+define("exp_quotient", "x", _exp_quotient, _exp_quotient_slope, single=True, inline=True)
 define("expn", "n x", lambda m, orders, n, x: _expn(m, n, x), None, _expn_slope)
 define_by_jets("sinc", "x", _sinc, True, single=True, inline=True)
 define("si", "x", lambda m, orders, x: _si(m, x), lambda b, orders, x: write(b, "sinc", x), short=True)

@@ -6,10 +6,12 @@ import itertools
 import zlib
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.scipy.special as sp
 from tracejit.array.operands import run
 from tracejit.ir.special.table import special
 
@@ -120,3 +122,12 @@ def test_gradients_of_inverses(name: str, forward: str, at: tuple[float, ...]) -
     for (first, second), bend in zip(pairs, bends, strict=True):
         slope = tj.grad(f, argnums=first)
         assert float(bend) == pytest.approx(difference(slope, second), rel=1e-6, abs=1e-8), (first, second)
+
+
+@pytest.mark.parametrize("x", [-3.0, 0.7, 2.0])
+def test_expi_has_derivatives_of_any_order(x: float) -> None:
+    f = sp.expi
+    for order in range(8):
+        f = tj.grad(f)
+        truth = float(mp.diff(lambda v: mp.exp(v) / v, mp.mpf(x), order))
+        np.testing.assert_allclose(float(f(x)), truth, rtol=1e-11)
