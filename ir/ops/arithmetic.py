@@ -235,8 +235,8 @@ def _inversion_x(b: Any, ct: Any, x: Any, y: Any, r: Any) -> Any:
 
 
 def _inversion_y(b: Any, ct: Any, x: Any, y: Any, r: Any, out: Any) -> Any:
-    # -2 x y / r^4
-    return b.mul(ct, b.mul(b.mul(out, -2.0), b.inversion(y, x, r)))
+    # -2 x y / r^4; the double last: that of x / r^2 alone may be infinite where y is 0
+    return b.mul(ct, b.mul(b.mul(out, b.inversion(y, x, r)), -2.0))
 
 
 def _inversion_eval(x: Any, y: Any, r: Any) -> Any:

@@ -54,8 +54,11 @@ def test_eager(entry: Entry) -> None:
     "entry", [entry for entry in ENTRIES if entry.arity == 2], ids=lambda entry: entry.name
 )
 def test_corners_of_functions_of_two(entry: Entry) -> None:
-    """Looks at 0, 1 and 2 beside each other, which points that are drawn apart do not meet."""
-    corners = [row for row in itertools.product((0.0, 1.0, -1.0, 2.0), repeat=2) if entry.inside(*row)]
+    """Looks at 0, 1, 2 and ends of the range beside each other, which points that are drawn apart do not
+    meet."""
+    largest = float(np.finfo(np.float64).max)
+    ends = (1.3 / largest, -1.3 / largest, largest / 2.5)  # the inverses of two are next to the largest
+    corners = [row for row in itertools.product((0.0, 1.0, -1.0, 2.0, *ends), repeat=2) if entry.inside(*row)]
     operands = [*np.array(corners).T]
     broken = faults(entry, operands, Truths(entry, operands), False)
     assert not broken, "\n".join(map(str, broken[:5]))
