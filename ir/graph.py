@@ -14,7 +14,7 @@ from typing import Any, Final
 from ..base.loading import Provided
 from ..base.records import field, record
 from .dtypes import DType
-from .registry import Op
+from .registry import Op, cost_of
 from .types import Shape, TensorType
 
 #: The printer, which imports this module.
@@ -88,8 +88,7 @@ class Instruction:
     @property
     def cost(self) -> float:
         """Rough cost per element in cycles."""
-        of_attributes = self.op.cost_of_attributes
-        return self.op.cost if of_attributes is None else of_attributes(**self.attrs)
+        return cost_of(self.op, self.attrs)
 
     @property
     def origins(self) -> tuple[int, ...]:

@@ -203,7 +203,7 @@ class Op:
     kernel: Callable[..., Any] = _unregistered
     #: Rough cost per element in cycles, for fusion and threading decisions.
     cost: float = 1.0
-    #: The cost as a function of the attributes, where it depends on them; `Instruction.cost` calls it.
+    #: The cost as a function of the attributes, where it depends on them; `cost_of` calls it.
     cost_of_attributes: Callable[..., float] | None = None
     #: Floating operations per element, for what `cost_of` counts.
     flops: int = 1
@@ -373,6 +373,12 @@ class Registry:
 
 #: Every op of the package; filled by importing ``tracejit.ir.ops``.
 OPS: Final = Registry()
+
+
+def cost_of(op: Op, attrs: Attrs) -> float:
+    """Rough cost per element of `op` with `attrs`, in cycles."""
+    of_attributes = op.cost_of_attributes
+    return op.cost if of_attributes is None else of_attributes(**attrs)
 
 
 def check_attrs(op: Op, attrs: Attrs) -> None:

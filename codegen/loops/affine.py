@@ -35,6 +35,9 @@ class Affine:
             return Affine(constant, self.terms)
         if not self.terms and times == 1:
             return Affine(constant, other.terms)
+        if len(other.terms) == 1:
+            ((name, factor),) = other.terms
+            return Affine(constant, _with_term(self.terms, name, times * factor))
         factors = dict(self.terms)
         for name, factor in other.terms:
             factors[name] = factors.get(name, 0) + times * factor
@@ -76,8 +79,11 @@ class Affine:
     def replaced(self, name: str, by: Affine) -> Affine:
         """The expression with `by` in the place of `name`."""
         factor = self.coefficient(name)
-        if not factor.terms and not factor.constant:
-            return self
+        if not factor.terms:
+            if not factor.constant:
+                return self
+            if by.constant == 0 and (name, 1) in by.terms:  # moved
+                return self.plus(Affine(0, tuple([x for x in by.terms if x[0] != name])), factor.constant)
         return self.without(name).plus(by.times(factor) if factor.terms else by.scaled(factor.constant))
 
     def without(self, name: str) -> Affine:
@@ -118,6 +124,18 @@ class Affine:
 
 #: An expression, or the integer that it is.
 Expression: TypeAlias = Affine | int
+
+
+def _with_term(terms: tuple[tuple[str, int], ...], name: str, factor: int) -> tuple[tuple[str, int], ...]:
+    """`terms` with one more, of `factor` times `name`."""
+    for place, (own, own_factor) in enumerate(terms):
+        if own < name:
+            continue
+        if own > name:
+            return (*terms[:place], (name, factor), *terms[place:]) if factor else terms
+        factor += own_factor
+        return (*terms[:place], *(((name, factor),) if factor else ()), *terms[place + 1 :])
+    return (*terms, (name, factor)) if factor else terms
 
 
 def _ordered(factors: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

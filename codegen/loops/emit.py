@@ -2,14 +2,20 @@
 
 Each access has a *place*, a pointer that every loop moves by its index as it begins, so that no address is
 computed in an inner loop that an outer one can compute. Constants and copies are added where it is used.
-Lanes are vectors, and values that they share are splat where lanes need them.
+Lanes are vectors, and values that they share are splat where lanes need them, before the loops inside.
+
+Copies that take turns are written side by side, statement after statement; loops inside of them are one loop,
+which hands on the values of all copies. Each copy knows values of its own (`_Copy`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+import functools
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Final, TypeGuard
 
+from ...base.records import record
+from ...ir.registry import Op
 from ..llvm.control_writer import Bound
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Code, Declarations
@@ -17,20 +23,23 @@ from ..lowering.exits import poll_or_return
 from ..lowering.packing import OpWriter
 from ..maths import MathsWriter
 from ..maths.divisors import Divisor, divisor_of, quotient
-from .affine import Affine
+from ..maths.support import add_compensated, compensated
+from .affine import Affine, affine
 from .clocks import clocked
 from .columns import put_columns, read_columns
 from .guards import guarded_load, within
 from .interleaving import side_by_side
 from .intrinsics import INTRINSICS
-from .lines import ask_for
+from .lines import ask_for, begins_line
 from .nodes import (
     AHEAD,
     INTERLEAVED,
     LANES,
+    SERIAL,
     STREAM,
     TASKS,
     UNROLLED,
+    Accumulate,
     Aligned,
     Alloc,
     Call,
@@ -38,6 +47,7 @@ from .nodes import (
     Condition,
     Constant,
     Fence,
+    Fold,
     For,
     Holds,
     If,
@@ -49,16 +59,36 @@ from .nodes import (
     Node,
     Operand,
     Poll,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
+from .rewriting import folding_op, operands_of
+from .verifier import accesses_of
 
 #: Expensive ops are written in place so many times in a kernel, remainders and all, and called from then on.
 INLINED_USES: Final = 12
 
-#: An access: its buffer, or where that is empty a number of a dtype; and its index.
-Access: TypeAlias = "tuple[str, str, Affine]"
+
+@record(eq=False)
+class _Place:
+    """A place in memory that moves with loops: a buffer and an index without its constant, lanes and copies.
+    Without a buffer it is a number, the index itself, of a dtype."""
+
+    buffer: str
+    dtype: str
+    index: Affine
+
+
+@record(eq=False)
+class _Access:
+    """The place of an index, the constant behind it, and the factors of lanes and copies."""
+
+    place: _Place
+    constant: int
+    factors: dict[str, int]
 
 
 @clocked("emit")
@@ -83,27 +113,82 @@ def emit_inside(kernel: Kernel, w: MathsWriter, pointers: Sequence[str]) -> Code
     return writer.ops.functions
 
 
+class _Copy:
+    """The values that are known of one of the copies that are written side by side: by their names, the
+    inverted divisors, and the numbers that the indices of copies are."""
+
+    def __init__(
+        self, values: dict[str, Reg], inverses: dict[str, tuple[Divisor, Reg]], numbers: dict[str, int]
+    ) -> None:
+        self.values, self.inverses, self.numbers = values, inverses, numbers
+
+
+class _Survey:
+    """Readers of values in a kernel: what the statements in each loop of lanes read, and the values that one
+    fold reads and nothing else, whose products are rounded once with its sum."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.read: dict[For, dict[str, None]] = {}
+        #: The folds that read a value, by their names, and "" where something else does.
+        self.readers: dict[str, set[str]] = {}
+        #: The bodies that were walked, and for which lanes: loops share them.
+        self.seen: set[tuple[int, int]] = set()
+        self._walk(nodes, {})
+        self.alone = {name for name, by in self.readers.items() if len(by) == 1 and "" not in by}
+
+    def _walk(self, nodes: Sequence[Node], read: dict[str, None]) -> None:
+        if (id(nodes), id(read)) in self.seen:
+            return
+        self.seen.add((id(nodes), id(read)))
+        for node in nodes:
+            if isinstance(node, For):
+                inner = self.read.setdefault(node, {}) if node.kind == LANES else read
+                self._walk(node.body, inner)
+            elif isinstance(node, If):
+                self._walk(node.then, read)
+                self._walk(node.otherwise, read)
+            reader = node.name if isinstance(node, Fold) else ""
+            for operand in operands_of(node):
+                if isinstance(operand, str):
+                    self.readers.setdefault(operand, set()).add(reader)
+                    read[operand] = None
+
+
 class _Writer:
     def __init__(self, kernel: Kernel, w: MathsWriter, pointers: Mapping[str, str]) -> None:
         self.kernel, self.w, self.pointers = kernel, w, dict(pointers)
         self.ops = OpWriter(kernel.name, w, INLINED_USES)
         self.dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
-        #: The accesses in each loop, in the order in which they come.
-        self.reached: dict[For | While, list[Access]] = {}
-        self.values: dict[str, Reg] = {}
-        self.inverses: dict[str, tuple[Divisor, Reg]] = {}
-        #: Indices and symbols: registers, and of copies that are being written numbers.
+        self.has_folds = False
+        #: Memory of the kernel's own.
+        self.slots: set[str] = set()
+        #: The places in each loop, in the order in which they come; all places by what they are; and the
+        #: accesses by their buffers or dtypes, indices, and the lanes and copies that they are in.
+        self.reached: dict[For | While, list[_Place]] = {}
+        self.known: dict[tuple[str, str, tuple[tuple[str, int], ...]], _Place] = {}
+        self.accesses: dict[tuple[str, int, tuple[str, ...]], _Access] = {}
+        self.seen: dict[tuple[int, tuple[str, ...]], list[_Place]] = {}
+        self.fixed: tuple[str, ...] = ()
+        #: The copies that are written side by side, and the one that is being written.
+        self.copies = [_Copy({}, {}, {})]
+        self.copy = self.copies[0]
+        #: Indices and symbols.
         self.indices: dict[str, Reg] = {name: Reg(f"%{name}", "i64") for name, _ in kernel.symbols}
-        self.copies: dict[str, int] = {}
-        #: The place of each access, without its constant: a pointer, or for numbers their value.
-        self.places: dict[Access, str | Reg] = {}
+        #: Locations of places: pointers, or for numbers their values.
+        self.places: dict[_Place, str | Reg] = {}
         #: The index of the lanes that are being written, how many there are, and which of them take part.
         self.lane, self.lanes, self.mask = "", 1, None
+        #: The lanes that fold, where others are to fold nothing.
+        self.folds = None
+        self.surveyed: _Survey | None = None
         #: Lanes of the kernel's vectors.
         self.width = 1
         self.tasks = Reg("%begin", "i64"), Reg("%end", "i64")
+        #: The loops that were entered, by their indices.
+        self.around: dict[str, For] = {}
 
     mask: Reg | None
+    folds: Reg | None
 
     def run(self) -> None:
         """Write the kernel."""
@@ -112,66 +197,94 @@ class _Writer:
             if isinstance(node, Alloc):
                 assert node.size.number is not None, "memory on the stack has a known size"
                 self.dtypes[node.name] = node.dtype
+                self.slots.add(node.name)
                 self.pointers[node.name] = w.slot(node.dtype, node.size.number)
-        for access in self._reach(self.kernel.body):
-            buffer, dtype, index = access
-            names = [name for name in index.names if name in self.indices]
-            self.places[access] = self.pointers[buffer] if buffer else constant(0, dtype)
-            for name in names:
-                self._move(access, index.coefficient(name), self.indices[name], {})
+        for place in self._reach(self.kernel.body):
+            self.places[place] = self.pointers[place.buffer] if place.buffer else constant(0, place.dtype)
+            for name in place.index.names if self.indices else ():
+                if name in self.indices:
+                    self._move(place, place.index.coefficient(name), self.indices[name], {})
         self.block(self.kernel.body)
         w.for_ops(())
 
-    def _reach(self, nodes: Sequence[Node], fixed: tuple[str, ...] = ()) -> list[Access]:
-        """The accesses of `nodes`, without the lanes and the copies in them and around them, which are
-        `fixed`; those of loops are noted."""
-        accesses: dict[Access, None] = {}
+    def _reach(self, nodes: Sequence[Node], fixed: tuple[str, ...] = ()) -> list[_Place]:
+        """The places of `nodes`, without the lanes and the copies in them and around them, which are `fixed`;
+        those of loops are noted."""
+        # loops share bodies
+        there = self.seen.get((id(nodes), fixed))
+        if there is not None:
+            return there
+        places: dict[_Place, None] = {}
+        dtypes = self.dtypes
 
         def add(buffer: str, dtype: str, index: Affine) -> None:
-            for name in fixed:
-                index = index.without(name)
-            accesses[buffer, dtype, _moving(index)] = None
+            terms, factors = list[tuple[str, int]](), dict[str, int]()
+            for term in index.terms:
+                name, factor = term
+                if name in fixed:
+                    factors[name] = factor
+                elif "*" not in name or not any(one in fixed for one in name.split("*")):
+                    terms.append(term)
+            key = buffer, dtype, tuple(terms)
+            place = self.known.get(key)
+            if place is None:
+                place = self.known[key] = _Place(buffer, dtype, Affine(0, key[2]))
+            self.accesses[buffer or dtype, id(index), fixed] = _Access(place, index.constant, factors)
+            places[place] = None
 
         for node in nodes:
+            kind = type(node)
+            if kind is Compute or kind is Fold:
+                continue
             if isinstance(node, (Load, Store)):
-                for access in _numbers(node.guard):
-                    add(*access)
-                add(node.buffer, self.dtypes[node.buffer], node.index)
-            elif isinstance(node, Holds):
-                for access in _numbers(node.conditions):
-                    add(*access)
-            elif isinstance(node, Let):
-                add("", node.dtype, node.index)
+                for check in node.guard:
+                    add("", "i64", check.index)
+                add(node.buffer, dtypes[node.buffer], node.index)
             elif isinstance(node, For):
                 if node.kind == LANES:
                     self.width = max(self.width, node.width)
-                inside = (*fixed, node.index) if node.kind in (LANES, UNROLLED, INTERLEAVED) else fixed
-                self.reached[node] = self._reach(node.body, inside)
-                accesses.update(dict.fromkeys(self.reached[node]))
+                self.has_folds = self.has_folds or bool(node.carried)
+                inside = fixed if node.kind in (SERIAL, TASKS) else (*fixed, node.index)
+                self.reached[node] = inner = self._reach(node.body, inside)
+                places.update(dict.fromkeys(inner))
+            elif isinstance(node, Holds):
+                for check in node.conditions:
+                    add("", "i64", check.index)
+            elif isinstance(node, Let):
+                add("", node.dtype, node.index)
             elif isinstance(node, If):
                 if isinstance(node.condition, Aligned):
                     for buffer, index in _places(node.condition):
-                        add(buffer, self.dtypes[buffer], index)
-                accesses.update(
+                        add(buffer, dtypes[buffer], index)
+                places.update(
                     dict.fromkeys([*self._reach(node.then, fixed), *self._reach(node.otherwise, fixed)])
                 )
+            elif isinstance(node, Prefetch):
+                add(node.buffer, dtypes[node.buffer], node.index)
             elif isinstance(node, Call):
                 for buffer, index, _ in node.places:
-                    add(buffer, self.dtypes[buffer], index)
-        return list(accesses)
+                    add(buffer, dtypes[buffer], index)
+        self.seen[id(nodes), fixed] = reached = list(places)
+        return reached
+
+    def _survey(self) -> _Survey:
+        """Readers of the values of a kernel that folds."""
+        if self.surveyed is None:
+            self.surveyed = _Survey(self.kernel.body)
+        return self.surveyed
 
     # -- places and numbers -----------------------------------------------------------------------
 
-    def _move(self, access: Access, factor: Affine, index: Reg, scaled: dict[Affine, Reg]) -> None:
-        """Move the place of `access` by `factor` times `index`."""
+    def _move(self, place: _Place, factor: Affine, index: Reg, scaled: dict[Affine, Reg]) -> None:
+        """Move `place` by `factor` times `index`."""
         w = self.w
         if factor not in scaled:
             scaled[factor] = w.mul(index, self._number(factor))
-        place, (_, dtype, _) = self.places[access], access
-        if isinstance(place, Reg):
-            self.places[access] = w.add(place, w.cast(scaled[factor], dtype))
+        there = self.places[place]
+        if isinstance(there, Reg):
+            self.places[place] = w.add(there, w.cast(scaled[factor], place.dtype))
         else:
-            self.places[access] = w.offset(place, dtype, scaled[factor])
+            self.places[place] = w.offset(there, place.dtype, scaled[factor])
 
     def _number(self, expression: Affine) -> Reg:
         """The value of `expression`."""
@@ -184,9 +297,8 @@ class _Writer:
         return total
 
     def _bound(self, bounds: Sequence[Affine], least: bool) -> Bound:
-        number = bounds[0].number
-        if number is not None and len(bounds) == 1:
-            return number
+        if len(bounds) == 1 and not bounds[0].terms:
+            return bounds[0].constant
         values = [self._number(bound) for bound in bounds]
         total = values[0]
         for value in values[1:]:
@@ -201,54 +313,122 @@ class _Writer:
             return
         before, scaled = self.places, dict[Affine, Reg]()
         self.places = dict(before)
-        for access in self.reached[loop]:
-            factor = access[2].coefficient(loop.index)
+        for place in self.reached[loop]:
+            factor = place.index.coefficient(loop.index)
             if factor.constant or factor.terms:
-                self._move(access, factor, index, scaled)
+                self._move(place, factor, index, scaled)
         write()
         self.places = before
 
-    def _place(self, buffer: str, index: Affine) -> str:
-        """The pointer to the element `index` of `buffer`, of lanes to the first one."""
-        dtype = self.dtypes[buffer]
-        rest, before = self._split(index)
-        return self.w.offset(str(self.places[buffer, dtype, rest]), dtype, before)
+    def _access(self, buffer: str, index: Affine) -> tuple[str | Reg, int, int]:
+        """The place of `index` in `buffer`, or of the number that it is of the dtype `buffer`; how far behind
+        it the index is in this copy; and the elements from one lane to the next."""
+        access = self.accesses[buffer, id(index), self.fixed]
+        behind, factors = access.constant, access.factors
+        if factors:
+            behind += self._before(index)
+        return self.places[access.place], behind, factors.get(self.lane, 0)
 
-    def _split(self, index: Affine) -> tuple[Affine, int]:
-        """The part of `index` that moves with loops, and the number that copies and its constant make."""
-        before, terms = index.constant, list[tuple[str, int]]()
-        for name, factor in index.terms:
-            if name in self.copies:
-                before += factor * self.copies[name]
-            elif name != self.lane:
-                terms.append((name, factor))
-        return Affine(0, tuple(terms)), before
+    def _place(self, buffer: str, index: Affine) -> tuple[str, int]:
+        """The pointer to the element `index` of `buffer`, of lanes to the first one; and how many elements
+        further on the next lane's is."""
+        place, behind, stride = self._access(buffer, index)
+        return self.w.offset(str(place), self.dtypes[buffer], behind), stride
 
     # -- statements -------------------------------------------------------------------------------
 
     def block(self, nodes: Sequence[Node]) -> None:
+        """Write `nodes`, for all copies."""
+        if len(self.copies) == 1:
+            for node in nodes:
+                self._node(node)
+            return
+        apart: list[Node] = []
         for node in nodes:
-            if isinstance(node, Load):
-                self._load(node)
-            elif isinstance(node, Compute):
-                self.w.for_ops(node.origins)
-                operands = [self._operand(operand) for operand in node.operands]
-                self.values[node.name] = self.ops.emitted_op(node.op, node.attrs, operands)
-            elif isinstance(node, Store):
-                self._store(node)
-            elif isinstance(node, Let):
-                self.values[node.name] = self._value(node.dtype, node.index)
-            elif isinstance(node, Holds):
-                self.values[node.name] = self._holds(node.conditions, None)
-            elif isinstance(node, Quotient):
-                self._quotient(node)
-            elif isinstance(node, Invert):
-                divisor = self._operand(node.divisor)
-                self.inverses[node.name] = divisor_of(self.w, divisor, self.width), divisor
-            elif isinstance(node, For):
-                self._loop(node)
-            elif not isinstance(node, Alloc):
-                self._other(node)
+            if not self._is_shared(node):
+                apart.append(node)
+                continue
+            self._side_by_side(apart)
+            apart = []
+            self._loop(node)
+        self._side_by_side(apart)
+
+    def _is_shared(self, node: Node) -> TypeGuard[For]:
+        """Whether `node` is a loop that all copies run through together: none has bounds of its own."""
+        return (
+            isinstance(node, For)
+            and node.kind not in (UNROLLED, TASKS)
+            and not any(_names_any(bound, self.copy.numbers) for bound in (*node.lo, *node.hi))
+        )
+
+    def _side_by_side(self, nodes: Sequence[Node]) -> None:
+        """Write `nodes` for each of the copies, which take turns."""
+        if not nodes:
+            return
+        copies, outer = self.copies, self.copy
+
+        def write(number: int) -> None:
+            self._write_copies([copies[number]])
+            for node in nodes:
+                self._node(node)
+
+        side_by_side(self.w, len(copies), write)
+        self.copies, self.copy = copies, outer
+
+    def _write_copies(self, copies: list[_Copy]) -> None:
+        """Write for `copies` from here on."""
+        self.copies, self.copy = copies, copies[0]
+        if len(copies) == 1:
+            self.indices.update({name: constant(n, "i64") for name, n in self.copy.numbers.items()})
+
+    def _node(self, node: Node) -> None:
+        """Write `node`, for one copy."""
+        kind = type(node)
+        if kind is Compute:
+            self._compute(node)  # type: ignore[arg-type]
+        elif kind is Load:
+            self._load(node)  # type: ignore[arg-type]
+        elif kind is Store:
+            self._store(node)  # type: ignore[arg-type]
+        elif kind is For:
+            self._loop(node)  # type: ignore[arg-type]
+        elif isinstance(node, (Fold, Accumulate, Total)):
+            self._fold(node)
+        elif isinstance(node, Let):
+            self.copy.values[node.name] = self._value(node.dtype, node.index)
+        elif isinstance(node, Holds):
+            self.copy.values[node.name] = self._holds(node.conditions, None)
+        elif isinstance(node, Quotient):
+            self._quotient(node)
+        elif isinstance(node, Invert):
+            divisor = self._operand(node.divisor)
+            inverse = divisor_of(self.w, divisor, self.width)
+            self.copy.inverses[node.name] = inverse, self.w.splat(divisor, self.width)
+        elif kind is not Alloc:
+            self._other(node)
+
+    def _compute(self, node: Compute) -> None:
+        self.w.for_ops(node.origins)
+        operands = [self._operand(operand) for operand in node.operands]
+        alone = self.has_folds and node.name in self._survey().alone
+        self.copy.values[node.name] = self.ops.emitted_op(node.op, node.attrs, operands, alone=alone)
+
+    def _fold(self, node: Fold | Accumulate | Total) -> None:
+        w, values = self.w, self.copy.values
+        if isinstance(node, Total):
+            values[node.name] = compensated(w, self._operand(node.total), self._operand(node.error))
+            return
+        w.for_ops(node.origins)
+        operand = self._operand(node.operand)
+        if isinstance(node, Accumulate):
+            assert self.folds is None, "lanes that are left out add nothing to totals"
+            total, error = self._operand(node.total), self._operand(node.error)
+            sums = add_compensated(w, total, error, operand)
+            values.update(zip(node.names, sums, strict=True))
+            return
+        if self.folds is not None:
+            operand = w.select(self.folds, operand, _identity(node.op, operand.dtype, operand.lanes))
+        values[node.name] = _combined(w, node.op, self._operand(node.accumulator), operand)
 
     def _other(self, node: Node) -> None:
         w = self.w
@@ -259,11 +439,14 @@ class _Writer:
             else:
                 w.when(condition, lambda: self.block(node.then))
         elif isinstance(node, Call):
-            places = [(self._place(buffer, index), step) for buffer, index, step in node.places]
+            places = [(self._place(buffer, index)[0], step) for buffer, index, step in node.places]
             dtype = self.dtypes[node.places[0][0]]
             INTRINSICS[node.callee].emit(w, "u8" if dtype == "bool" else dtype, places, node.sizes)
         elif isinstance(node, Poll):
             poll_or_return(w)
+        elif isinstance(node, Prefetch):
+            if self.mask is None and begins_line(self.dtypes[node.buffer], self._before(node.index)):
+                w.prefetch(self._place(node.buffer, node.index)[0], near=node.near)
         else:
             assert isinstance(node, Fence), f"no kernel has code for {type(node).__name__} yet"
             w.fence()
@@ -271,15 +454,13 @@ class _Writer:
     def _operand(self, operand: Operand) -> Reg:
         if isinstance(operand, Constant):
             return constant(operand.value, operand.dtype, self.lanes)
-        return self.w.splat(self.values[operand], self.lanes)
+        return self.w.splat(self.copy.values[operand], self.lanes)
 
     def _value(self, dtype: str, index: Affine) -> Reg:
         """The number that `index` is, of `dtype`; of lanes that of each."""
-        w, (rest, before) = self.w, self._split(index)
-        place = self.places["", dtype, rest]
+        w, (place, behind, stride) = self.w, self._access(dtype, index)
         assert isinstance(place, Reg)
-        stride = index.coefficient(self.lane).constant if self.lane else 0
-        value = w.splat(w.add(place, w.const(before, place)) if before else place, self.lanes)
+        value = w.splat(w.add(place, w.const(behind, place)) if behind else place, self.lanes)
         return w.add(value, w.mul(w.ramp(self.lanes, dtype), stride)) if stride else value
 
     def _holds(self, conditions: Sequence[InRange], mask: Reg | None) -> Reg:
@@ -293,24 +474,24 @@ class _Writer:
 
     def _load(self, node: Load) -> None:
         assert node.mask is None, "no kernel has code for masks that are values yet"
-        w, dtype, lanes = self.w, node.dtype, self.lanes
-        place = self._place(node.buffer, node.index)
-        stride = node.index.coefficient(self.lane).constant if self.lane else 0
+        w, dtype, lanes, values = self.w, node.dtype, self.lanes, self.copy.values
+        place, stride = self._place(node.buffer, node.index)
         if node.guard:
             inside, buffer = self._holds(node.guard, self.mask), self.pointers[node.buffer]
             by_line = any(self.lane not in check.index.names for check in node.guard)
-            self.values[node.names[0]] = guarded_load(
-                w, inside, place, dtype, stride, buffer, by_line=by_line
-            )
+            values[node.names[0]] = guarded_load(w, inside, place, dtype, stride, buffer, by_line=by_line)
+        elif not self.lane:
+            for number, name in enumerate(node.names):
+                values[name] = w.load(w.offset(place, dtype, number), dtype)
         elif len(node.names) > 1:
             count = len(node.names)
-            self.values.update(
+            values.update(
                 zip(node.names, read_columns(w, dtype, count, place, lanes, self.mask), strict=True)
             )
         elif stride:
-            self.values[node.names[0]] = w.gather(place, dtype, stride, lanes, self.mask)
+            values[node.names[0]] = w.gather(place, dtype, stride, lanes, self.mask)
         else:
-            self.values[node.names[0]] = w.splat(w.load(place, dtype), lanes)
+            values[node.names[0]] = w.splat(w.load(place, dtype), lanes)
         if node.hint == AHEAD and self.mask is None and stride == len(node.names):
             before = self._before(node.index)
             for number in range(stride):
@@ -318,26 +499,31 @@ class _Writer:
 
     def _before(self, index: Affine) -> int:
         """Elements of copies that lie between where the loops are and `index`."""
-        return sum(index.coefficient(name).constant * number for name, number in self.copies.items())
+        numbers, before = self.copy.numbers, 0
+        if numbers:
+            for name, factor in index.terms:
+                if name in numbers:
+                    before += factor * numbers[name]
+        return before
 
     def _store(self, node: Store) -> None:
         assert node.mask is None, "no kernel has code for masks that are values yet"
         assert not node.guard, "no kernel has code for guarded stores yet"
         w, dtype, lanes = self.w, self.dtypes[node.buffer], self.lanes
         w.for_ops(node.origins)
-        place = self._place(node.buffer, node.index)
+        place, stride = self._place(node.buffer, node.index)
         values = [self._operand(value) for value in node.values]
-        stride = node.index.coefficient(self.lane).constant if self.lane else 0
         past_cache, asked = node.hint == STREAM and self.mask is None, node.hint == AHEAD
-        if len(values) > 1:
+        if not self.lane:
+            for number, value in enumerate(values):
+                w.store(value, w.offset(place, dtype, number))
+        elif len(values) > 1:
             put_columns(
                 w, values, place, lanes, self.mask, past_cache=past_cache, asked=asked,
                 before=self._before(node.index),
             )  # fmt: skip
         elif past_cache:
             w.store_past_cache(values[0], place)
-        elif not self.lane:
-            w.store(values[0], place)
         else:
             if asked and self.mask is None and stride == 1:
                 ask_for(w, dtype, place, 0, write=True, before=self._before(node.index))
@@ -346,16 +532,15 @@ class _Writer:
     def _quotient(self, node: Quotient) -> None:
         w = self.w
         w.for_ops(node.origins)
-        divisor, number = self.inverses[node.inverse]
-        x = self._operand(node.operand)
-        self.values[node.name] = quotient(w, x, w.splat(number, self.lanes), divisor)
+        divisor, number = self.copy.inverses[node.inverse]
+        self.copy.values[node.name] = quotient(w, self._operand(node.operand), number, divisor)
 
     def _condition(self, condition: Condition) -> Reg:
         w = self.w
         if isinstance(condition, str):
-            return self.values[condition]
+            return self.copy.values[condition]
         if isinstance(condition, Aligned):
-            at = {place: self._place(*place) for place in _places(condition)}
+            at = {place: self._place(*place)[0] for place in _places(condition)}
             holds = w.aligned([at[place] for place in condition.places])
             for place, other in condition.apart:
                 holds = w.and_(holds, w.not_(w.same_place(at[place], at[other])))
@@ -370,74 +555,227 @@ class _Writer:
     # -- loops ------------------------------------------------------------------------------------
 
     def _loop(self, loop: For) -> None:
-        assert not loop.carried, "no kernel has code for values that are handed on yet"
         if loop.kind == LANES:
             self._lanes(loop)
         elif loop.kind == TASKS:
             self.indices[loop.index], self.indices[loop.end] = self.tasks
-            assert not any({loop.index, loop.end} & set(index.names) for _, _, index in self.reached[loop]), (
+            assert not any(_names_any(place.index, (loop.index, loop.end)) for place in self.reached[loop]), (
                 "accesses move with the loops inside of tasks"
             )
             self.block(loop.body)
-        elif loop.kind in (UNROLLED, INTERLEAVED):
-            self._copies(loop)
+        elif loop.kind == INTERLEAVED:
+            self._interleaved(loop)
+        elif loop.kind == UNROLLED:
+            self._unrolled(loop)
+        elif self.lane and any(_names_any(bound, (self.lane,)) for bound in loop.hi):
+            self._left_out(loop)
         else:
             self._serial(loop)
 
+    def _of_copies(self, operands: Sequence[Operand]) -> list[Reg]:
+        """The values of `operands`, copy after copy."""
+        if len(self.copies) == 1:
+            return [self._operand(operand) for operand in operands]
+        values, outer = list[Reg](), self.copy
+        for copy in self.copies if operands else ():
+            self.copy = copy
+            values += [self._operand(operand) for operand in operands]
+        self.copy = outer
+        return values
+
+    def _firsts(self, loop: For) -> list[Reg]:
+        """The values that `loop` begins with, copy after copy."""
+        return self._of_copies([carry.first for carry in loop.carried])
+
+    def _followings(self, loop: For) -> list[Reg]:
+        """The values that an iteration of `loop` hands on, copy after copy."""
+        return self._of_copies([carry.following for carry in loop.carried])
+
+    def _know(self, names: Sequence[str], values: Sequence[Reg]) -> None:
+        """Give `values`, copy after copy, their `names`."""
+        if not names:
+            return
+        size = len(names)
+        for number, copy in enumerate(self.copies):
+            copy.values.update(zip(names, values[number * size : (number + 1) * size], strict=True))
+
+    def _body(self, loop: For, index: Reg, state: Sequence[Reg]) -> list[Reg]:
+        """Write one iteration of `loop`; the values that it hands on."""
+        self._know([carry.name for carry in loop.carried], state)
+        self._inside(loop, index, lambda: self.block(loop.body))
+        return self._followings(loop)
+
     def _serial(self, loop: For) -> None:
         first, stop = self._bound(loop.lo, least=False), self._bound(loop.hi, least=True)
-        tasks = tuple(
-            bounds[0].names[0] if len(bounds) == 1 and len(bounds[0].names) == 1 else ""
-            for bounds in (loop.lo, loop.hi)
-        )
-        nonempty = isinstance(first, Reg) and all(
-            name and self.indices[name] is task for name, task in zip(tasks, self.tasks, strict=True)
-        )
+        nonempty = isinstance(first, Reg) and self._has_iterations(loop)
+        self.around[loop.index] = loop
+        state = self.w.loop(
+            first, stop, loop.step, lambda index, state: self._body(loop, index, state), self._firsts(loop),
+            nonempty=nonempty,
+        )  # fmt: skip
+        self._know([carry.result for carry in loop.carried], state)
 
-        def body(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._inside(loop, index, lambda: self.block(loop.body))
-            return ()
+    def _has_iterations(self, loop: For) -> bool:
+        """Whether `loop`, which begins where another one is, or a part of tasks, has an iteration for
+        certain."""
+        if len(loop.lo) > 1 or loop.lo[0].constant or len(loop.lo[0].terms) != 1:
+            return False
+        ((name, factor),) = loop.lo[0].terms
+        if self.indices[name] is self.tasks[0]:
+            ends = [bound.names for bound in loop.hi]
+            return len(ends) == 1 and len(ends[0]) == 1 and self.indices[ends[0][0]] is self.tasks[1]
+        outer = self.around.get(name)
+        last = None if outer is None else outer.hi[0].number
+        spans = [bound.plus(loop.lo[0], -1) for bound in loop.hi]
+        if last is not None and factor > 0:
+            spans = [span.replaced(name, affine(last - 1)) for span in spans]
+        return all(span.number is not None and span.number > 0 for span in spans)
 
-        self.w.loop(first, stop, loop.step, body, nonempty=nonempty)
+    def _left_out(self, loop: For) -> None:
+        """The only iteration of a loop inside of lanes, some of which it leaves out."""
+        (lo,), (hi,), outer = loop.lo, loop.hi, (self.mask, self.folds)
+        assert hi.coefficient(self.lane).number == -1, "of lanes some at the end are left out"
+        first, count = lo.number, hi.without(self.lane).plus(lo, -1).number
+        assert first is not None, "where lanes are left out is known"
+        assert count is not None, "how many lanes take part is known"
+        assert count <= loop.step, "lanes are left out of one iteration"
+        state = self._firsts(loop)
+        if count > 0:
+            if count < self.lanes:
+                assert self.mask is None, "lanes are left out once"
+                self.mask = self.folds = self.w.tail_mask(count, self.lanes)
+            state = self._body(loop, constant(first, "i64"), state)
+            self.mask, self.folds = outer
+        self._know([carry.result for carry in loop.carried], state)
 
-    def _copies(self, loop: For) -> None:
-        lo, hi = loop.lo[0].constant, loop.hi[0].constant
-
-        def copy(number: int) -> None:
-            index = lo + number * loop.step
-            self.copies[loop.index] = index
-            self.indices[loop.index] = constant(index, "i64")
+    def _unrolled(self, loop: For) -> None:
+        """Copies one after the other, within one of those that are side by side if any are."""
+        state, fixed = self._firsts(loop), self.fixed
+        self.fixed = (*fixed, loop.index)
+        for number in _numbers_of(loop):
+            self._know([carry.name for carry in loop.carried], state)
+            self.copy.numbers[loop.index] = number
+            self.indices[loop.index] = constant(number, "i64")
             self.block(loop.body)
-            del self.copies[loop.index]
+            state = self._followings(loop)
+        self.copy.numbers.pop(loop.index, None)
+        self.fixed = fixed
+        self._know([carry.result for carry in loop.carried], state)
 
-        count = max(0, -(-(hi - lo) // loop.step))
-        if loop.kind == INTERLEAVED:
-            side_by_side(self.w, count, copy)
-        else:
-            for number in range(count):
-                copy(number)
+    def _interleaved(self, loop: For) -> None:
+        """Copies side by side: the first one goes on with the values that there are, the others begin anew;
+        what they fold is folded in pairs."""
+        outer, numbers, firsts = self.copies, _numbers_of(loop), self._firsts(loop)
+        names, ops = [carry.name for carry in loop.carried], _ops(loop)
+        units, size, inner = self._units(loop, ops), len(names), list[_Copy]()
+        for place, copy in enumerate(outer):
+            begins = firsts[place * size : (place + 1) * size]
+            for number in numbers:
+                own = _Copy(dict(copy.values), dict(copy.inverses), {**copy.numbers, loop.index: number})
+                own.values.update(zip(names, begins, strict=True))
+                begins = units
+                inner.append(own)
+        if not inner:
+            return
+        fixed, self.fixed = self.fixed, (*self.fixed, loop.index)
+        followings = list[Reg]()
+        for together in [inner] if self._take_turns(loop) else [[copy] for copy in inner]:
+            self._write_copies(together)
+            self.block(loop.body)
+            followings += self._followings(loop)
+        self._write_copies(outer)
+        self.fixed = fixed
+        parts = [followings[start : start + size] for start in range(0, len(followings), size or 1)]
+        while len(parts) > len(outer):
+            parts = [
+                [_combined(self.w, op, x, y) for op, x, y in zip(ops, low, high, strict=True)]
+                for low, high in zip(parts[::2], parts[1::2], strict=True)
+            ]
+        self._know([carry.result for carry in loop.carried], [total for part in parts for total in part])
+
+    def _take_turns(self, loop: For) -> bool:
+        """Whether the copies of `loop`, which has loops inside, have memory of the kernel's own apart; others
+        run through these one after the other. Iterations are independent in all other memory."""
+        if not any(isinstance(node, For) for node in loop.body) or len(self.slots) == 0:
+            return True
+        return not any(
+            access.buffer in self.slots and loop.index not in access.index.names
+            for access in accesses_of(loop.body)
+        )
 
     def _lanes(self, loop: For) -> None:
-        w, outer = self.w, (self.lane, self.lanes, self.mask)
+        w, outer = self.w, (self.lane, self.lanes, self.mask, self.folds)
         count = self._bound(loop.hi, least=True)
+        fixed, self.fixed = self.fixed, (*self.fixed, loop.index)
         self.lane, self.lanes, self.mask = loop.index, loop.width, None
         if isinstance(count, Reg):
             self.mask = w.lt(w.ramp(loop.width), w.splat(count, loop.width))
         elif count < loop.width:
             self.mask = w.tail_mask(count, loop.width)
+        ops = _ops(loop)
+        units = self._units(loop, ops)
+        shared = self._splat(loop)
+        self._know([carry.name for carry in loop.carried], units * len(self.copies))
         self.block(loop.body)
+        followings, mask = self._followings(loop), self.mask
         w.for_ops(())
-        self.lane, self.lanes, self.mask = outer
+        self.lane, self.lanes, self.mask, self.folds = outer
+        self.fixed = fixed
+        for copy, values in zip(self.copies, shared, strict=True):
+            copy.values.update(values)
+        totals = list[Reg]()
+        for number, (value, first) in enumerate(zip(followings, self._firsts(loop), strict=True)):
+            unit, op = units[number % len(ops)], ops[number % len(ops)]
+            combine = functools.partial(_combined, w, op)
+            total = w.fold_lanes(value if mask is None else w.select(mask, value, unit), combine)
+            begins = first.text != _identity(op, value.dtype, 1).text
+            totals.append(combine(first, total) if begins else total)
+        self._know([carry.result for carry in loop.carried], totals)
+
+    def _splat(self, loop: For) -> list[dict[str, Reg]]:
+        """Splat what loops inside of the lanes of `loop` read of what is known before; the values that there
+        were, by their names, of each copy."""
+        shared: list[dict[str, Reg]] = [{} for _ in self.copies]
+        if self.lanes == 1 or not self.has_folds or not any(copy.values for copy in self.copies):
+            return shared
+        for copy, scalars in zip(self.copies, shared, strict=True):
+            for name in self._survey().read[loop]:
+                value = copy.values.get(name)
+                if value is not None and value.lanes == 1:
+                    scalars[name], copy.values[name] = value, self.w.splat(value, self.lanes)
+        return shared
+
+    def _units(self, loop: For, ops: Sequence[Op]) -> list[Reg]:
+        """The identities of what `loop` folds by `ops`."""
+        return [_identity(op, carry.dtype, self.lanes) for op, carry in zip(ops, loop.carried, strict=True)]
 
 
-def _moving(index: Affine) -> Affine:
-    """`index` without its constant."""
-    return Affine(0, index.terms)
+def _ops(loop: For) -> list[Op]:
+    """The reductions by which lanes or copies make what they hand on."""
+    ops = [folding_op(loop.body, carry.name, carry.following) for carry in loop.carried]
+    assert all(op is not None for op in ops), "lanes and copies hand on what folds make"
+    return [op for op in ops if op is not None]
 
 
-def _numbers(conditions: Sequence[InRange]) -> list[Access]:
-    """The indices of `conditions`, as numbers that move with loops."""
-    return [("", "i64", _moving(check.index)) for check in conditions]
+def _numbers_of(loop: For) -> list[int]:
+    """The indices of the copies of a loop."""
+    return list(range(loop.lo[0].constant, loop.hi[0].constant, loop.step))
+
+
+def _identity(op: Op, dtype: str, lanes: int) -> Reg:
+    assert op.reduction is not None
+    return constant(op.reduction.identity(dtype), dtype, lanes)
+
+
+def _combined(w: MathsWriter, op: Op, accumulator: Reg, operand: Reg) -> Reg:
+    assert op.reduction is not None
+    result: Reg = op.reduction.combine(w, accumulator, operand)
+    return result
+
+
+def _names_any(expression: Affine, names: Container[str]) -> bool:
+    """Whether any of `names` takes part in `expression`."""
+    return bool(expression.terms) and any(name in names for name in expression.names)
 
 
 def _places(condition: Aligned) -> list[tuple[str, Affine]]:

@@ -70,25 +70,24 @@ def interleaved(copies: Sequence[Sequence[Operation]], vectors: int) -> list[Ope
 def independent(copies: Sequence[Sequence[Operation]]) -> bool:
     """Whether no copy reads what another one writes, and none has control flow or calls functions."""
     defined: dict[str, int] = {}
-    accessed: dict[str, int] = {}
+    stored: dict[str, int] = {}
+    pointers: list[tuple[str, int]] = []
     for number, copy in enumerate(copies):
         for operation in copy:
             if not isinstance(operation, _MOVABLE) or isinstance(operation, (Clear, Copy, MaskedAccess)):
                 return False
             if isinstance(operation, FunctionCall) and not operation.callee.startswith("@llvm."):
                 return False
-            if any(defined.get(text, number) != number for text in operation.operands()):
-                return False
+            for text in operation.operands():
+                if defined.get(text, number) != number:
+                    return False
             if operation.result is not None:
                 defined[operation.result.text] = number
-            if isinstance(operation, Store):
-                accessed.setdefault(operation.pointer, number)
-    return not any(
-        accessed.get(operation.pointer, number) != number
-        for number, copy in enumerate(copies)
-        for operation in copy
-        if isinstance(operation, (Load, Store))
-    )
+            if isinstance(operation, (Load, Store)):
+                pointers.append((operation.pointer, number))
+                if isinstance(operation, Store):
+                    stored.setdefault(operation.pointer, number)
+    return not stored or all(stored.get(pointer, number) == number for pointer, number in pointers)
 
 
 def live_vectors(operations: Sequence[Operation]) -> int:

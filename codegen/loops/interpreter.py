@@ -4,7 +4,7 @@ held."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,8 +15,10 @@ from ...ir.registry import Op
 from .affine import Affine
 from .intrinsics import INTRINSICS
 from .nodes import (
+    INTERLEAVED,
     LANES,
     TASKS,
+    Accumulate,
     Aligned,
     Alloc,
     Call,
@@ -38,11 +40,13 @@ from .nodes import (
     Node,
     Operand,
     Poll,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
-from .rewriting import named_by
+from .rewriting import folding_op, named_by
 
 #: Elements of an array, or one of them.
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -110,6 +114,16 @@ class _Run:
         elif isinstance(node, Fold):
             accumulator, operand = self.value(node.accumulator, values), self.value(node.operand, values)
             values[node.name] = _folded(node.op, accumulator, operand)
+        elif isinstance(node, Accumulate):
+            x, y, error = (self.value(operand, values) for operand in (node.total, node.operand, node.error))
+            with np.errstate(all="ignore"):
+                total = x + y
+                values[node.names[0]], values[node.names[1]] = total, error + (y - (total - x))
+        elif isinstance(node, Total):
+            total, error = self.value(node.total, values), self.value(node.error, values)
+            with np.errstate(all="ignore"):
+                lost = error == error and error != 0
+                values[node.name] = total + error if lost else total
         elif isinstance(node, Invert):
             values[node.name] = self.value(node.divisor, values)
         elif isinstance(node, Quotient):
@@ -132,7 +146,7 @@ class _Run:
             if not self.holds(node.unless, values):
                 raise InterpretedFailure(node.message)
         else:
-            assert isinstance(node, (Poll, Fence)), node
+            assert isinstance(node, (Poll, Fence, Prefetch)), node
 
     # -- memory -----------------------------------------------------------------------------------
 
@@ -203,6 +217,9 @@ class _Run:
         if node.kind == LANES:
             self.lanes(node, values, range(lo, hi, node.step))
             return
+        if node.kind == INTERLEAVED and node.carried:
+            self.copies(node, values, range(lo, hi, node.step))
+            return
         state = [self.value(carry.first, values) for carry in node.carried]
         for first, stop in self.parts(node, lo, hi):
             self.indices[node.index] = first
@@ -240,28 +257,36 @@ class _Run:
     def lanes(self, node: For, values: Values, indices: range) -> None:
         """A loop of lanes: each folds into an identity of its own, and the loop folds these by halves."""
         assert len(indices) <= node.width, f"{len(indices)} iterations in {node.width} lanes"
-        folds = [fold_of(node, carry) for carry in node.carried]
-        units = [
-            BY_NAME[fold.dtype].type(_identity(fold.op, fold.dtype)) for fold in folds
-        ]  # fmt: skip
-        lanes: list[list[Any]] = []
-        for index in indices:
-            self.indices[node.index] = index
-            inner = self.entered(node.carried, values, units)
-            inner = self.block(node.body, inner)
-            lanes.append([self.value(carry.following, inner) for carry in node.carried])
+        units, folded = self.units(node), _folding(node)
+        lanes = [self.apart(node, values, index, units) for index in indices]
         lanes += [units] * (node.width - len(lanes))
         while node.carried and len(lanes) > 1:
             half = len(lanes) // 2
-            lanes = [
-                [_folded(fold.op, x, y) for fold, x, y in zip(folds, low, high, strict=True)]
-                for low, high in zip(lanes[:half], lanes[half:], strict=True)
-            ]
+            lanes = [folded(*pair) for pair in zip(lanes[:half], lanes[half:], strict=True)]
         firsts = [self.value(carry.first, values) for carry in node.carried]
-        state = [
-            _folded(fold.op, first, total) for fold, first, total in zip(folds, firsts, lanes[0], strict=True)
-        ] if node.carried else []  # fmt: skip
-        self.leave(node, values, state)
+        self.leave(node, values, folded(firsts, lanes[0]) if node.carried else [])
+
+    def copies(self, node: For, values: Values, indices: range) -> None:
+        """A loop of copies that fold: the first one goes on with what was folded before, the others begin
+        anew, and neighbours are folded in pairs."""
+        units, folded = self.units(node), _folding(node)
+        states = [self.value(carry.first, values) for carry in node.carried], *[units] * (len(indices) - 1)
+        parts = [self.apart(node, values, index, state) for index, state in zip(indices, states, strict=True)]
+        while len(parts) > 1:
+            parts = [folded(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        self.leave(node, values, parts[0])
+
+    def units(self, node: For) -> list[Any]:
+        """The identities of the folds of a loop."""
+        return [
+            BY_NAME[carry.dtype].type(_identity(op_of(node, carry), carry.dtype)) for carry in node.carried
+        ]
+
+    def apart(self, node: For, values: Values, index: int, state: Sequence[Any]) -> list[Any]:
+        """Run one iteration of a loop, which begins with `state`; the values that it hands on."""
+        self.indices[node.index] = index
+        inner = self.block(node.body, self.entered(node.carried, values, state))
+        return [self.value(carry.following, inner) for carry in node.carried]
 
     def while_loop(self, node: While, values: Values) -> None:
         state = [self.value(carry.first, values) for carry in node.carried]
@@ -274,12 +299,17 @@ class _Run:
         values.update({carry.result: value for carry, value in zip(node.carried, state, strict=True)})
 
 
-def fold_of(loop: For, carry: Carry) -> Fold:
-    """The fold whose result a loop of lanes hands on as `carry`."""
-    for node in loop.body:
-        if isinstance(node, Fold) and node.name == carry.following and node.accumulator == carry.name:
-            return node
-    raise AssertionError(f"%{carry.name}: lanes hand on what a fold makes of it, and nothing else")
+def op_of(loop: For, carry: Carry) -> Op:
+    """The reduction by which a loop of lanes or of copies makes what it hands on as `carry`."""
+    op = folding_op(loop.body, carry.name, carry.following)
+    assert op is not None, f"%{carry.name}: {loop.kind} hand on what folds make of it, and nothing else"
+    return op
+
+
+def _folding(loop: For) -> Callable[[Sequence[Any], Sequence[Any]], list[Any]]:
+    """The function that folds what two iterations of `loop` hand on."""
+    ops = [op_of(loop, carry) for carry in loop.carried]
+    return lambda some, others: [_folded(op, x, y) for op, x, y in zip(ops, some, others, strict=True)]
 
 
 def _identity(op: Op, dtype: str) -> Any:

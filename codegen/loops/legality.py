@@ -7,22 +7,26 @@ import math
 from collections.abc import Sequence
 
 from .affine import Affine, Ranges, affine
-from .nodes import For, Kernel, While
+from .nodes import Alloc, For, Kernel, While
 from .rewriting import NotApplicable
 from .verifier import Reached, accesses_of, entered, iterations_apart
 
 
-def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step: str) -> None:
-    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any
-    order."""
+def require_independent(
+    kernel: Kernel, loop: For, around: tuple[For, ...], step: str, *, tasks: bool = False
+) -> None:
+    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any order.
+    As `tasks` they have memory of their own on the stack."""
     if loop.carried:
         raise NotApplicable(f"{step}: {loop.index} hands values from one iteration to the next")
     if any(isinstance(node, While) for node in loop.body):
         raise NotApplicable(f"{step}: iterations of {loop.index} have loops of unknown length")
     accesses = list(accesses_of(loop.body))
     written: dict[str, list[Reached]] = {}
+    slots = {node.name for node in kernel.body if isinstance(node, Alloc)} if tasks else None
+    own = _written_before(accesses) & slots if slots else ()
     for access in accesses:
-        if access.written:
+        if access.written and access.buffer not in own:
             written.setdefault(access.buffer, [])
     for access in accesses:
         if access.buffer in written:
@@ -43,6 +47,26 @@ def require_independent(kernel: Kernel, loop: For, around: tuple[For, ...], step
                     f"{step}: iterations of {loop.index} may not run in any order: they access"
                     f" {mine.buffer}[{mine.index}] and {theirs.buffer}[{theirs.index}]"
                 )
+
+
+def _written_before(accesses: Sequence[Reached]) -> set[str]:
+    """The buffers of which `accesses`, which are in order, read nothing but what they have written: by loops
+    of the same range, at the same places of it."""
+    written: set[tuple[object, ...]] = set()
+    others: set[str] = set()
+    for access in accesses:
+        index, walk = access.index, list[tuple[object, ...]]()
+        for loop in access.loops:
+            factor = index.coefficient(loop.index)
+            if factor.terms or factor.constant:
+                walk.append((factor, loop.lo, loop.hi, loop.step))
+                index = index.without(loop.index)
+        place = access.buffer, index, tuple(walk), access.count
+        if not access.written:
+            others |= {access.buffer} if place not in written else set()
+        elif not access.facts:
+            written.add(place)
+    return {access.buffer for access in accesses} - others
 
 
 def _injective(loop: For, accesses: list[Reached], first: Affine | None = None) -> bool:

@@ -24,7 +24,8 @@ from ...ir.registry import Op
 from .affine import Affine
 
 #: Kinds of loops: iterations one after the other; as lanes of vectors; by any threads in any order; or each
-#: by code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns.
+#: by code of its own. Copies of an ``interleaved`` loop are unrolled, and take turns; a loop inside is one
+#: for all of them.
 SERIAL: Final = "serial"
 LANES: Final = "lanes"
 TASKS: Final = "tasks"
@@ -161,7 +162,8 @@ class Quotient:
 @record(eq=False)
 class Fold:
     """Name the value of `accumulator` with `operand` folded in, by a reduction of the IR. Over the iterations
-    of a ``lanes`` loop each lane folds its own, and the loop folds the lanes by halves."""
+    of a ``lanes`` loop each lane folds its own, and the loop folds the lanes by halves; over those of an
+    ``interleaved`` loop each copy does, and the loop folds neighbours, in pairs."""
 
     name: str
     dtype: str
@@ -169,6 +171,29 @@ class Fold:
     accumulator: Operand
     operand: Operand
     origins: tuple[int, ...] = ()
+
+
+@record(eq=False)
+class Accumulate:
+    """Name the sum of `total` and `operand`, rounded, and `error` plus what rounding took off it: fast
+    two-sum (Dekker 1971), exact where the total is 0 or no smaller than the operand."""
+
+    names: tuple[str, str]
+    dtype: str
+    total: Operand
+    error: Operand
+    operand: Operand
+    origins: tuple[int, ...] = ()
+
+
+@record(eq=False)
+class Total:
+    """Name the sum of a total and its error; the total itself where the error is 0 or not a number."""
+
+    name: str
+    dtype: str
+    total: Operand
+    error: Operand
 
 
 @record
@@ -189,7 +214,7 @@ class For:
 
     A ``tasks`` loop is run in parts, each a range of iterations: `body` sees the first one as `index`, and
     the one behind the last as `end`. A ``lanes`` loop has `width` lanes, or with fewer iterations leaves the
-    last lanes out.
+    last lanes out. A loop inside of lanes whose end holds their index is one iteration of those that it has.
     """
 
     index: str
@@ -223,7 +248,7 @@ class If:
 
 @record(eq=False)
 class Alloc:
-    """Memory on the stack up to the end of the kernel: `size` elements of `dtype`."""
+    """Memory of the kernel's own up to its end: `size` elements of `dtype`."""
 
     name: str
     dtype: str
@@ -254,6 +279,16 @@ class Poll:
 
 
 @record(eq=False)
+class Prefetch:
+    """Ask for the elements of `buffer` from `index` on, which may lie behind it, a line of the cache at a
+    time: to the first cache where they are wanted soon (`near`), or to the second one."""
+
+    buffer: str
+    index: Affine
+    near: bool
+
+
+@record(eq=False)
 class Fence:
     """Keep later accesses behind stores past the cache."""
 
@@ -267,6 +302,9 @@ Node: TypeAlias = (
     | Invert
     | Quotient
     | Fold
+    | Accumulate
+    | Total
+    | Prefetch
     | For
     | While
     | If
@@ -287,6 +325,10 @@ class Kernel:
     body: tuple[Node, ...]
     symbols: tuple[tuple[str, int], ...] = ()
     schedule: tuple[str, ...] = ()
+
+    def with_schedule(self, schedule: tuple[str, ...]) -> Kernel:
+        """The kernel as the passes of `schedule` led to it."""
+        return Kernel(self.name, self.buffers, self.body, self.symbols, schedule)
 
     def with_body(self, body: tuple[Node, ...], step: str = "") -> Kernel:
         """The kernel with another body, that a pass made as `step` says."""

@@ -17,6 +17,7 @@ from .nodes import (
     LANES,
     SERIAL,
     TASKS,
+    Accumulate,
     Aligned,
     Alloc,
     Buffer,
@@ -39,8 +40,10 @@ from .nodes import (
     Node,
     Operand,
     Poll,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
 from .printer import Anchor
@@ -225,6 +228,7 @@ class _Parser:
         statements: dict[str, Callable[[], Node]] = {
             "for": self.loop, "while": self.while_loop, "if": self.conditional, "store": self.store,
             "alloc": self.alloc, "call": self.call, "fail": self.failure, "poll": Poll, "fence": Fence,
+            "prefetch": self.prefetch,
         }  # fmt: skip
         if text not in statements:
             self.fail(f"expected a statement, found {text!r}")
@@ -242,8 +246,13 @@ class _Parser:
             buffer, index = self.place()
             guard, mask = self.where()
             return Load(tuple(names), dtype, buffer, index, guard, mask, self.hint())
+        if self.accept("accumulate"):
+            total, error, operand = self.exactly(self.operands(), 3)
+            if len(names) != 2:
+                self.fail("accumulate defines two values, a sum and its error")
+            return Accumulate((names[0], names[1]), dtype, total, error, operand)
         if len(names) > 1:
-            self.fail("one value is defined by everything but a load")
+            self.fail("one value is defined by everything but a load and accumulate")
         (name,) = names
         if self.accept("index"):
             self.expect("(")
@@ -257,7 +266,7 @@ class _Parser:
             return Holds(name, conditions)
         fold = self.accept("fold")
         word = self.take("word", "an operation")
-        if word not in ("invert", "quotient") and word not in OPS:
+        if word not in ("invert", "quotient", "total") and word not in OPS:
             self.position -= 1
             self.fail(f"there is no op named {word!r}")
         operands = self.operands()
@@ -266,6 +275,8 @@ class _Parser:
             return Fold(name, dtype, OPS[word], accumulator, operand)
         if word == "invert":
             return Invert(name, dtype, *self.exactly(operands, 1))
+        if word == "total":
+            return Total(name, dtype, *self.exactly(operands, 2))
         if word == "quotient":
             operand, inverse = self.exactly(operands, 2)
             if not isinstance(inverse, str):
@@ -358,6 +369,10 @@ class _Parser:
             self.fail("expected a value to store")
         guard, mask = self.where()
         return Store(buffer, index, tuple(values), guard, mask, self.hint())
+
+    def prefetch(self) -> Prefetch:
+        buffer, index = self.place()
+        return Prefetch(buffer, index, self.accept("near"))
 
     def alloc(self) -> Alloc:
         name = self.take("word", "a name")

@@ -12,6 +12,7 @@ from .nodes import (
     LANES,
     SERIAL,
     TASKS,
+    Accumulate,
     Aligned,
     Alloc,
     Call,
@@ -33,8 +34,10 @@ from .nodes import (
     Node,
     Operand,
     Poll,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
 
@@ -105,6 +108,13 @@ def _statement(node: Node) -> str:
     if isinstance(node, Fold):
         call = f"{node.op.name}({_operands((node.accumulator, node.operand))})"
         return f"%{node.name}: {node.dtype} = fold {call}"
+    if isinstance(node, Accumulate):
+        call = f"accumulate({_operands((node.total, node.error, node.operand))})"
+        return f"%{node.names[0]}, %{node.names[1]}: {node.dtype} = {call}"
+    if isinstance(node, Total):
+        return f"%{node.name}: {node.dtype} = total({_operands((node.total, node.error))})"
+    if isinstance(node, Prefetch):
+        return f"prefetch {_place(node.buffer, node.index)}{' near' if node.near else ''}"
     if isinstance(node, Invert):
         return f"%{node.name}: {node.dtype} = invert({_operand(node.divisor)})"
     if isinstance(node, Quotient):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Final
 
 from ...base.errors import TracejitError
+from ...ir.registry import OPS, Op
 from .affine import Affine, Ranges
 from .nodes import (
+    Accumulate,
     Aligned,
     Call,
     Carry,
@@ -23,8 +25,11 @@ from .nodes import (
     Let,
     Load,
     Node,
+    Operand,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
 
@@ -68,14 +73,20 @@ def rewritten(
     def block(nodes: tuple[Node, ...], around: tuple[For, ...]) -> tuple[Node, ...]:
         nonlocal count
         result: list[Node] = []
+        changed = False
         for node in nodes:
+            if isinstance(node, _WITHOUT_BLOCKS):
+                result.append(node)
+                continue
             if isinstance(node, For) and node.index == name:
                 count += 1
                 if not number or count - 1 == int(number):
                     result += rewrite(node, around)
+                    changed = True
                     continue
             result.append(_with_blocks(node, block, around))
-        return tuple(result)
+            changed = changed or result[-1] is not node
+        return tuple(result) if changed else nodes
 
     body = block(kernel.body, ())
     if count <= int(number or 0):
@@ -89,13 +100,20 @@ def require_power_of_two(lanes: int, step: str) -> None:
         raise NotApplicable(f"{step}: lanes are a power of two, got {lanes}")
 
 
-def unused(kernel: Kernel, name: str) -> str:
-    """An index like `name` that no loop and no buffer of `kernel` has."""
-    taken = {buffer.name for buffer in kernel.buffers} | {symbol for symbol, _ in kernel.symbols}
+def unused(kernel: Kernel, *names: str) -> list[str]:
+    """Indices like `names` that no loop and no buffer of `kernel` has."""
+    taken = {buffer.name for buffer in kernel.buffers}
+    taken.update([symbol for symbol, _ in kernel.symbols])
     for loop in loops_in(kernel.body):
-        taken |= {loop.index, loop.end}
+        taken.add(loop.index)
+        taken.add(loop.end)
+    return [unlike(taken, name) for name in names]
+
+
+def unlike(names: Container[str], name: str) -> str:
+    """A name like `name` that is none of `names`."""
     candidate, number = name, 0
-    while candidate in taken:
+    while candidate in names:
         number += 1
         candidate = f"{name}{number}"
     return candidate
@@ -130,10 +148,9 @@ def _with_blocks(
     block: Callable[[tuple[Node, ...], tuple[For, ...]], tuple[Node, ...]],
     around: tuple[For, ...],
 ) -> Node:
-    if isinstance(node, _WITHOUT_BLOCKS):
-        return node
     if isinstance(node, For):
-        return with_body(node, block(node.body, (*around, node)))
+        body = block(node.body, (*around, node))
+        return node if body is node.body else with_body(node, body)
     if isinstance(node, While):
         return While(node.carried, block(node.body, around), node.condition)
     if isinstance(node, If):
@@ -188,6 +205,8 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
         if isinstance(node, Call):
             places = tuple([(buffer, of(index), step) for buffer, index, step in node.places])
             return Call(node.callee, places, node.sizes)
+        if isinstance(node, Prefetch):
+            return Prefetch(node.buffer, of(node.index), node.near)
         if isinstance(node, Fail) and not isinstance(node.unless, str):
             return Fail(checks(node.unless), node.message)
         return node
@@ -208,12 +227,40 @@ def first_ends(ends: tuple[Affine, ...], ranges: Ranges) -> tuple[Affine, ...]:
 
 def named_by(node: Node) -> tuple[str, ...]:
     """The values that `node` names where it stands."""
-    if isinstance(node, Load):
+    if isinstance(node, (Load, Accumulate)):
         return node.names
-    if isinstance(node, (Let, Holds, Compute, Fold, Invert, Quotient)):
+    if isinstance(node, (Let, Holds, Compute, Fold, Total, Invert, Quotient)):
         return (node.name,)
     if isinstance(node, (For, While)):
         return tuple(carry.result for carry in node.carried)
+    return ()
+
+
+def operands_of(node: Node) -> tuple[Operand, ...]:
+    """The operands that `node` itself reads: of a loop its first values, and those that it hands on."""
+    if isinstance(node, Compute):
+        return node.operands
+    if isinstance(node, Load):
+        return () if node.mask is None else (node.mask,)
+    if isinstance(node, Store):
+        return node.values if node.mask is None else (*node.values, node.mask)
+    if isinstance(node, Fold):
+        return node.accumulator, node.operand
+    if isinstance(node, Accumulate):
+        return node.total, node.error, node.operand
+    if isinstance(node, Total):
+        return node.total, node.error
+    if isinstance(node, Invert):
+        return (node.divisor,)
+    if isinstance(node, Quotient):
+        return (node.operand,)
+    if isinstance(node, (For, While)):
+        own = [operand for carry in node.carried for operand in (carry.first, carry.following)]
+        return (*own, node.condition) if isinstance(node, While) else tuple(own)
+    if isinstance(node, If) and isinstance(node.condition, str):
+        return (node.condition,)
+    if isinstance(node, Fail) and isinstance(node.unless, str):
+        return (node.unless,)
     return ()
 
 
@@ -223,7 +270,7 @@ def indices_of(node: Node) -> tuple[Affine, ...]:
     own: list[Affine] = []
     if isinstance(node, (Load, Store)):
         own, checks = [node.index], node.guard
-    elif isinstance(node, Let):
+    elif isinstance(node, (Let, Prefetch)):
         own = [node.index]
     elif isinstance(node, Holds):
         checks = node.conditions
@@ -240,3 +287,34 @@ def indices_of(node: Node) -> tuple[Affine, ...]:
         checks = node.unless
     counts = [check.count for check in checks if check.count is not None]
     return (*own, *[check.index for check in checks], *counts)
+
+
+def folding_op(nodes: Sequence[Node], first: str, following: Operand) -> Op | None:
+    """The reduction whose folds, in `nodes` and in loops among them, make `following` of the value `first`;
+    None where something else does."""
+    total: Op | None = None
+    name: Operand = first
+    while name != following:
+        for node in nodes:
+            if isinstance(node, For):
+                for carry in node.carried:
+                    if carry.first == name:
+                        op, name = folding_op(node.body, carry.name, carry.following), carry.result
+                        break
+                else:
+                    continue
+            elif isinstance(node, Fold) and node.accumulator == name:
+                op, name = node.op, node.name
+            elif isinstance(node, Accumulate) and node.total == name:
+                op, name = OPS["sum"], node.names[0]
+            elif isinstance(node, Total) and node.total == name:
+                op, name = OPS["sum"], node.name
+            else:
+                continue
+            break
+        else:
+            return None
+        if op is None or total not in (None, op):
+            return None
+        total = op
+    return total

@@ -5,9 +5,9 @@
 3. every access is within its buffer: for all values of symbols, for the ranges of loops, and where the
    conditions hold under which it runs (`If`, `Fail`, and the guard of the access);
 4. no two parts of a ``tasks`` loop access one element that one of them writes;
-5. a loop of lanes has at most as many iterations as lanes, which are a power of two, carries folds alone, and
-   no lane of it reads what another one writes;
-6. `Alloc` takes no more memory than a kernel may have on its stack.
+5. a loop of lanes has at most as many iterations as lanes, which are a power of two, hands on what one
+   reduction folds alone, and no lane of it reads what another one writes; so do copies that take turns;
+6. `Alloc` takes no more memory than a kernel may have.
 
 Bounds follow from affine forms: an index is greatest where the names in it are, from the innermost on.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -24,12 +24,13 @@ from ...base.errors import TracejitError
 from ...ir.dtypes import BY_NAME, SHORT_NAME
 from ...ir.registry import check_attrs
 from ...ir.types import TensorType
-from ..llvm.stack import STACK_BYTES
 from .affine import Affine, Ranges, affine, is_multiple, variable
 from .intrinsics import INTRINSICS
 from .nodes import (
+    INTERLEAVED,
     LANES,
     TASKS,
+    Accumulate,
     Aligned,
     Alloc,
     Call,
@@ -49,11 +50,14 @@ from .nodes import (
     Load,
     Node,
     Operand,
+    Prefetch,
     Quotient,
     Store,
+    Total,
     While,
 )
 from .printer import head_of
+from .rewriting import folding_op
 
 
 class LoopFormError(TracejitError):
@@ -74,6 +78,10 @@ def verify_kernel(kernel: Kernel) -> None:
     """Raise LoopFormError unless `kernel` is valid."""
     _Verifier(kernel).run()
 
+
+#: Bytes of memory of its own that a kernel may have: what does not fit its stack is in a scratch block
+#: (`llvm.scratch`), which has to fit the second cache.
+OWN_BYTES: Final = 1 << 22
 
 #: An access: its buffer, index, and how many elements from there on it takes.
 Access: TypeAlias = "tuple[str, Affine, int]"
@@ -133,7 +141,7 @@ class _Verifier:
         self.kernel = kernel
         #: The dtype and the size of each buffer, and whether it may be written.
         self.buffers: dict[str, tuple[str, Affine, bool]] = {}
-        self.stack_bytes = 0
+        self.own_bytes = 0
         #: The statement that is checked, None for the kernel's head.
         self.statement: Node | None = None
 
@@ -185,6 +193,12 @@ class _Verifier:
             self.access(node, known)
         elif isinstance(node, (Compute, Fold, Invert, Quotient)):
             self.computed(node, known)
+        elif isinstance(node, (Accumulate, Total)):
+            self.compensated(node, known)
+        elif isinstance(node, Prefetch):
+            self.names(node.index, known.ranges)
+            if node.buffer not in self.buffers:
+                self.fail(f"there is no buffer {node.buffer}")
         elif isinstance(node, For):
             self.loop(node, known)
         elif isinstance(node, While):
@@ -251,6 +265,15 @@ class _Verifier:
                 self.fail(f"%{node.inverse} is no inverse of a divisor")
         self.define(node.name, node.dtype, known)
 
+    def compensated(self, node: Accumulate | Total, known: _Known) -> None:
+        if BY_NAME[node.dtype].kind != "f":
+            self.fail(f"sums of {node.dtype} are exact")
+        operands = (node.total, node.error, *((node.operand,) if isinstance(node, Accumulate) else ()))
+        for operand in operands:
+            self.typed(operand, node.dtype, known, "a sum, and what rounding took off it,")
+        for name in node.names if isinstance(node, Accumulate) else (node.name,):
+            self.define(name, node.dtype, known)
+
     def condition(self, condition: Condition, known: _Known) -> None:
         if isinstance(condition, str):
             self.typed(condition, "bool", known, "a condition")
@@ -268,11 +291,11 @@ class _Verifier:
     def alloc(self, node: Alloc, known: _Known) -> None:
         size = node.size.number
         if size is None:
-            self.fail(f"{node.name}: the size of memory on the stack must be a number, got {node.size}")
+            self.fail(f"{node.name}: the size of memory of its own must be a number, got {node.size}")
         self.declare(node.name, node.dtype, node.size, known.ranges, out=True)
-        self.stack_bytes += size * BY_NAME[node.dtype].itemsize
-        if self.stack_bytes > STACK_BYTES:
-            self.fail(f"{node.name}: {self.stack_bytes} bytes on the stack; there are {STACK_BYTES}")
+        self.own_bytes += size * BY_NAME[node.dtype].itemsize
+        if self.own_bytes > OWN_BYTES:
+            self.fail(f"{node.name}: {self.own_bytes} bytes of its own; a kernel has {OWN_BYTES}")
 
     def call(self, node: Call, known: _Known) -> None:
         if node.callee not in INTRINSICS:
@@ -353,6 +376,8 @@ class _Verifier:
             self.apart(node, known)
         if node.kind == LANES:
             self.lanes(node, known)
+        if node.kind == INTERLEAVED:
+            self.copies(node)
         self.handed_on(node.carried, known, self.block(node.body, inner))
 
     def lanes(self, node: For, known: _Known) -> None:
@@ -362,13 +387,23 @@ class _Verifier:
             self.fail(f"the lanes {node.index} must be counted from 0, one by one")
         if not any(known.at_least(affine(node.width).plus(hi, -1)) for hi in node.hi):
             self.fail(f"the loop over {node.index} may have more iterations than its {node.width} lanes")
-        for carry in node.carried:
-            if not any(
-                isinstance(inner, Fold) and (inner.accumulator, inner.name) == (carry.name, carry.following)
-                for inner in node.body
-            ):
-                self.fail(f"%{carry.name}: lanes hand on what a fold makes of it, and nothing else")
+        self.folds(node)
         self.apart(node, known)
+
+    def folds(self, loop: For) -> None:
+        """Check that what `loop` hands on is folded by one reduction."""
+        for carry in loop.carried:
+            op = folding_op(loop.body, carry.name, carry.following)
+            if op is None or op.reduction is None:
+                self.fail(f"%{carry.name}: {loop.kind} hand on what a fold makes of it, and nothing else")
+
+    def copies(self, node: For) -> None:
+        """Check the copies of `node`, which take turns."""
+        self.folds(node)
+        spans = [hi.plus(lo, -1).number for hi in node.hi for lo in node.lo]
+        count = -(-spans[0] // node.step) if len(spans) == 1 and spans[0] is not None else 0
+        if node.carried and (count < 1 or count & (count - 1)):
+            self.fail(f"copies {node.index} that are folded in pairs must be a power of two")
 
     def apart(self, loop: For, known: _Known) -> None:
         """Check that no two iterations of `loop`, or parts of it, access an element that one of them
@@ -564,10 +599,18 @@ def _remainder(side: _Side, modulus: int) -> Affine:
     """The index of `side` without terms that are multiples of `modulus`."""
     index = side.index
     for name, factor in side.index.terms:
-        step, lows = side.steps.get(name, (1, ()))
-        starts = [low.number for low in lows]
-        if factor * step % modulus == 0 and all(
-            start is not None and factor * start % modulus == 0 for start in starts
-        ):
+        if _is_always_multiple(variable(name, factor), side, modulus):
             index = index.without(name)
     return index
+
+
+def _is_always_multiple(expression: Affine, side: _Side, modulus: int) -> bool:
+    """Whether `expression` is a multiple of `modulus` wherever the loops of `side` are: all of them step by
+    multiples of it from one."""
+    for name, factor in expression.terms:
+        step, lows = side.steps.get(name, (1, ()))
+        if factor * step % modulus or not all(
+            _is_always_multiple(low.scaled(factor), side, modulus) for low in lows
+        ):
+            return False
+    return expression.constant % modulus == 0

@@ -62,6 +62,23 @@ def two_sum(b: Emitter, x: Number, y: Number) -> tuple[Reg, Reg]:
     return high, b.exact("fsub", y, b.exact("fsub", high, x))
 
 
+def add_compensated(w: Emitter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
+    """Add one term to `total` with the rounding `error`: returns the rounded sum, and all that was rounded
+    off.
+
+    A term that is larger than the total may be rounded once more, as each of its own terms was.
+    """
+    following, lost = two_sum(w, total, term)
+    return following, w.exact("fadd", error, lost)
+
+
+def compensated(w: Emitter, total: Reg, error: Reg) -> Reg:
+    """Sum of total and error; `total` alone where that is infinite, or nothing was lost, which keeps its
+    sign."""
+    lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
+    return w.select(lost, w.exact("fadd", total, error), total)
+
+
 def two_product(b: Emitter, x: Number, y: Number) -> tuple[Reg, Reg]:
     """x * y exactly as a double word."""
     high = b.exact("fmul", x, y)

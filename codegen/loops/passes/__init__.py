@@ -23,6 +23,7 @@ from .normalize import normalize
 from .parallelize import parallelize
 from .peel import peel
 from .poll import poll
+from .rfactor import rfactor
 from .split import specialize, split
 from .stream import stream
 from .tile import tile
@@ -49,9 +50,10 @@ PASSES: Final[dict[str, Callable[..., Kernel]]] = {
     "stream": stream,
     "ask": ask,
     "invert": invert,
+    "rfactor": rfactor,
 }
 #: Passes that add the terms of sums in another order, or with their errors: floats are rounded otherwise.
-REORDERS_SUMS: Final[frozenset[str]] = frozenset()
+REORDERS_SUMS: Final[frozenset[str]] = frozenset({"rfactor"})
 _STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*,?\s*")
 
 #: Arguments that may be 0; all other numbers count something.

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from ..affine import Affine
 from ..nodes import (
+    Accumulate,
     Call,
     Carry,
     Compute,
@@ -28,6 +29,7 @@ from ..nodes import (
     Operand,
     Quotient,
     Store,
+    Total,
     While,
 )
 from ..rewriting import with_body
@@ -100,6 +102,11 @@ class _Forwarding:
         if isinstance(node, Fold):
             accumulator, operand = self.values((node.accumulator, node.operand))
             return Fold(node.name, node.dtype, node.op, accumulator, operand, node.origins)
+        if isinstance(node, Accumulate):
+            total, error, operand = self.values((node.total, node.error, node.operand))
+            return Accumulate(node.names, node.dtype, total, error, operand, node.origins)
+        if isinstance(node, Total):
+            return Total(node.name, node.dtype, self.value(node.total), self.value(node.error))
         if isinstance(node, Invert):
             return Invert(node.name, node.dtype, self.value(node.divisor))
         if isinstance(node, Quotient):

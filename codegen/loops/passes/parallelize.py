@@ -22,7 +22,7 @@ FIRST, STOP = "t", "s"
 def parallelize(kernel: Kernel, index: str, size: int) -> Kernel:
     """Make tasks of `size` indices of the loop over `index`."""
     step = f"parallelize({index}, {size})"
-    first, stop = unused(kernel, FIRST), unused(kernel, STOP)
+    first, stop = unused(kernel, FIRST, STOP)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         end = loop.hi[0].number
@@ -30,7 +30,7 @@ def parallelize(kernel: Kernel, index: str, size: int) -> Kernel:
             raise NotApplicable(f"{step}: the loop over {index} is no outermost one from 0 to a number")
         if size % loop.step:
             raise NotApplicable(f"{step}: a task would end within a step of {loop.step}")
-        require_independent(kernel, loop, around, step)
+        require_independent(kernel, loop, around, step, tasks=True)
         bounds = (variable(stop),) if size == 1 else (variable(stop, size), affine(end))
         inner = with_body(loop, loop.body, lo=(variable(first, size),), hi=bounds)
         tasks = -(-end // size)

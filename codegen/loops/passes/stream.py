@@ -48,8 +48,9 @@ class _Streaming:
                 then, otherwise = self.block(node.then, around), self.block(node.otherwise, around)
                 node = If(node.condition, then, otherwise)
             elif isinstance(node, Store) and around and self._fits(node, around):
-                terms = node.index.without(around[-1].index).terms
-                self.places.setdefault((node.buffer, affine(node.index.constant)), terms)
+                (lane,) = [loop.index for loop in around if loop.kind == LANES]
+                walk = node.index.without(lane).terms
+                self.places.setdefault((node.buffer, affine(node.index.constant)), walk)
                 node = Store(
                     node.buffer, node.index, node.values, node.guard, node.mask, STREAM, node.origins
                 )
@@ -58,7 +59,8 @@ class _Streaming:
 
     def _fits(self, store: Store, around: tuple[For, ...]) -> bool:
         """Whether `store` is of whole vectors, each of which begins where one would if the buffer does."""
-        dtype, lanes = self.dtypes.get(store.buffer, ""), around[-1]
+        dtype = self.dtypes.get(store.buffer, "")
+        lanes = next((loop for loop in reversed(around) if loop.kind == LANES), around[-1])
         if store.buffer not in self.buffers or store.guard or store.mask is not None or dtype == "bool":
             return False
         width = lanes.width
@@ -67,7 +69,11 @@ class _Streaming:
         if store.index.coefficient(lanes.index).number != len(store.values):
             return False
         starts = [affine(store.index.constant)]
-        for loop in around[:-1]:
+        for loop in around:
+            if loop is lanes:
+                continue
+            if any(lanes.index in hi.names for hi in loop.hi):
+                return False
             factor = store.index.coefficient(loop.index)
             starts += [factor.scaled(loop.step), *[low.times(factor) for low in loop.lo]]
         return all(is_multiple(start, width) for start in starts)

@@ -40,7 +40,7 @@ def tile(kernel: Kernel, outer: str, inner: str, edge: int, group: int) -> Kerne
     """Walk the loops over `outer` and `inner` in strips of `group` squares."""
     step, tall = f"tile({outer}, {inner}, {edge}, {group})", edge * group
     require_power_of_two(edge, step)
-    square, row_index, lane = (unused(kernel, name) for name in (SQUARE, ROW, LANE))
+    square, row_index, lane = unused(kernel, SQUARE, ROW, LANE)
 
     def squares(loop: For, strip: For) -> tuple[Node, ...]:
         """The squares in a strip at the steps of the innermost `loop`."""

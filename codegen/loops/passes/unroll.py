@@ -39,7 +39,7 @@ def interleave(kernel: Kernel, index: str, copies: int) -> Kernel:
 
 
 def _unrolled(kernel: Kernel, index: str, copies: int, kind: str, step: str) -> Kernel:
-    copy = unused(kernel, COPY)
+    (copy,) = unused(kernel, COPY)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         group = loop.step * copies

@@ -29,7 +29,7 @@ LANE = "l"
 
 def vectorize(kernel: Kernel, index: str, lanes: int) -> Kernel:
     """Run `lanes` iterations of the loops over `index` together."""
-    step, lane = f"vectorize({index}, {lanes})", unused(kernel, LANE)
+    step, lane = f"vectorize({index}, {lanes})", unused(kernel, LANE)[0]
     require_power_of_two(lanes, step)
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:

@@ -22,11 +22,12 @@ from ...lowering.kernel import signature
 from ...lowering.loop_nest import Across, Memory, Nest, Write
 from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, task_function
 from ...maths import MathsWriter
+from ...maths.support import add_compensated, compensated
 from ..row_blocks import rows_at_a_time
 from ..writing.element import Places
 from ..writing.nest_writer import NestWriter
 from ..writing.storing import folded
-from .totals import LONG, add_compensated, compensated, is_float_sum
+from .totals import LONG, is_float_sum
 
 
 def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:

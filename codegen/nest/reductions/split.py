@@ -21,13 +21,14 @@ from ...lowering.kernel import signature
 from ...lowering.loop_nest import Member, Memory, Nest, Split, Write
 from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, take_context, task_signature
 from ...maths import MathsWriter
+from ...maths.support import add_compensated, compensated
 from ..tasks import polling_dim
 from ..writing.element import ElementPass, Places, RowValues
 from ..writing.nest_writer import NestWriter
 from ..writing.storing import past_cache
 from .folding import fold_loops, line_of, totals_of
 from .partials import Partials
-from .totals import LONG, add_compensated, column_step, compensated
+from .totals import LONG, column_step
 
 #: Rows of a column nest that are walked before the next ones.
 BLOCK_ROWS: Final = 8

@@ -18,7 +18,7 @@ from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
 from ...lowering.loop_nest import Nest
-from ...maths.support import two_sum
+from ...maths.support import add_compensated, compensated
 from ..writing.element import Places
 
 #: Terms that an accumulator takes one after the other: as many as NumPy's, whose sums are added up in pairs.
@@ -35,23 +35,6 @@ def is_float_sum(reduction: Instruction) -> bool:
     """Whether `reduction` adds floats, and so rounds."""
     fold = reduction.op.reduction
     return fold is not None and fold.additive and is_real_floating(reduction.result.dtype)
-
-
-def add_compensated(w: FunctionWriter, total: Reg, error: Reg, term: Reg) -> tuple[Reg, Reg]:
-    """Add one term to `total` with the rounding `error`: returns the rounded sum, and all that was rounded
-    off.
-
-    A term that is larger than the total may be rounded once more, as each of its own terms was.
-    """
-    following, lost = two_sum(w, total, term)
-    return following, w.exact("fadd", error, lost)
-
-
-def compensated(w: FunctionWriter, total: Reg, error: Reg) -> Reg:
-    """Sum of total and error; `total` alone where that is infinite, or nothing was lost, which keeps its
-    sign."""
-    lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
-    return w.select(lost, w.exact("fadd", total, error), total)
 
 
 class Totals:

@@ -252,8 +252,8 @@ class KernelWriter:
         nested: list[Callable[[_Scope], None]] = [self.fold, self.recurrence]
         nested += [self.condition] if scope.loops else []
         for _ in range(int(self.rng.integers(1, most + 1))):
-            if not self.plain and len(self.lines) < 60 and self.chance(0.12):
-                nested[int(self.rng.integers(len(nested)))](scope)
+            if len(self.lines) < 60 and self.chance(0.12):
+                nested[0 if self.plain else int(self.rng.integers(len(nested)))](scope)
             else:
                 simple[int(self.rng.integers(len(simple)))](scope)
 

@@ -81,3 +81,74 @@ def test_what_there_is_no_code_for(body: str, problem: str) -> None:
     verify_kernel(kernel)
     with pytest.raises(CompileError, match=problem):
         NativeKernel(kernel)
+
+
+TOTALS = """kernel @totals(b0: f64[93], b1: out f64[6], b2: out f64[93]) {
+  for i in 0:3 {
+    for j in 0:31 with %t: f64 = 0.0:f64, %m: f64 = -inf:f64 {
+      %x: f64 = load b0[31*i + j]
+      %y: f64 = sub(%x, 1.0:f64)
+      store b2[31*i + j], %y
+      %s: f64 = fold sum(%t, %y)
+      %k: f64 = fold max(%m, %x)
+    } next %s as %r, %k as %g
+    store b1[2*i], %r, %g
+  }
+}"""
+#: Copies that have one place for what they keep.
+SHARED = """kernel @shared(b0: f64[8], b1: out f64[8]) {
+  alloc q0: f64[4]
+  for u in 0:8 step 4 interleaved {
+    for i in 0:4 {
+      %x: f64 = load b0[i + u]
+      store q0[i], %x
+    }
+    for i in 0:4 {
+      %y: f64 = load q0[-i + 3]
+      store b1[i + u], %y
+    }
+  }
+}"""
+#: Copies around lanes with masks, whose loops are one; copies that begin with what was folded before.
+COLUMNS = """kernel @columns(b0: f64[45], b1: out f64[10]) {
+  for u in 0:8 step 4 interleaved {
+    for l in 0:min(4, -u + 7) lanes 4 {
+      for i in 0:5 with %t: f64 = 0.0:f64 {
+        %x: f64 = load b0[9*i + l + u]
+        %s: f64 = fold sum(%t, %x)
+      } next %s as %r
+      store b1[l + u], %r
+    }
+  }
+  %f: f64 = load b0[44]
+  for u in 0:4 interleaved with %a: f64 = %f {
+    for i in 0:40 step 4 with %t: f64 = %a {
+      %x: f64 = load b0[i + u]
+      %s: f64 = fold max(%t, %x)
+    } next %s as %r
+  } next %r as %g
+  store b1[9], %g
+  for l in 0:3 lanes 4 with %b: f64 = %g {
+    %x: f64 = load b0[l]
+    %s: f64 = fold min(%b, %x)
+  } next %s as %h
+  store b1[8], %h
+}"""
+
+
+@pytest.mark.parametrize("tier", [BASELINE, OPTIMIZED], ids=lambda tier: tier.name)
+@pytest.mark.parametrize(
+    ("text", "schedule"),
+    [
+        (TOTALS, "rfactor(j, 4, 2, 2, 2)"),
+        (TOTALS, "rfactor(j, 8, 2, 1, 16)"),
+        (TOTALS, "parallelize(i, 2) rfactor(j, 2, 4, 4, 3)"),
+        (TOTALS, "rfactor(j, 4, 1, 1, 16) poll(i) stream(b2)"),
+        (SHARED, ""),
+        (COLUMNS, ""),
+    ],
+)
+def test_loops_that_fold(text: str, schedule: str, tier) -> None:
+    kernel = scheduled(parse_kernel(text), parse_schedule(schedule))
+    verify_kernel(kernel)
+    assert check_native(kernel, 1, tier)
