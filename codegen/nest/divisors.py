@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...ir.graph import Value
-from ..llvm.loops import FunctionWriter
 from ..lowering.loop_nest import Member, Memory, Nest
 
 #: Divisions by one number that pay for its inverse.
 LEAST_USES: Final = 8
 
 
-def pays(nest: Nest, w: FunctionWriter) -> bool:
+def pays(nest: Nest, *, wide_tables: bool) -> bool:
     """Whether the nest's elements are divided so: there are some to each divisor, and the machine has the
     instructions."""
     elements = math.prod(nest.sizes[nest.parallel :]) // (nest.lanes if nest.row_lanes else 1)
-    return elements >= LEAST_USES and w.wide_tables
+    return elements >= LEAST_USES and wide_tables
 
 
 def shared_in_map(nest: Nest, wide_tables: bool) -> list[Memory]:

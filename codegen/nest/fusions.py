@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from ...base.lapack.library import LapackLibrary, library
 from ...ir.content import NoContent, attributes, content
@@ -10,20 +11,29 @@ from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..loops.emit import emit_kernel
+from ..loops.nodes import Kernel as LoopKernel
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
+from .reductions.columns import are_columns, column_kernel
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
+from .reductions.rows import are_rows, row_kernel
 from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
 from .transposed_reads import tiles_of
 from .writing.nest_writer import NestWriter
+
+#: Kinds of nests that fold which can be written from the loop form: whether a nest is one, and its kernel.
+_IN_LOOPS: Final[dict[str, tuple[Callable[[Nest], bool], Callable[..., LoopKernel]]]] = {
+    "rows": (are_rows, row_kernel),
+    "columns": (are_columns, column_kernel),
+}
 
 
 class Fusions:
@@ -126,6 +136,13 @@ class Fusions:
             described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
+        for name_of_kind, (applies, kernel_of) in _IN_LOOPS.items():
+            if name_of_kind in self.parameters.loops and applies(nest):
+                sizes = [value.type.size for value in (*region.params, *region.results)]
+                loops = kernel_of(nest, sizes, self.target, past_cache)
+                code = emit_kernel(loops, declarations, signature(name, buffers))
+                described = ScheduledLoops(nest, loops)
+                return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
 

@@ -7,41 +7,21 @@ from typing import TYPE_CHECKING
 
 from ...base.loading import LazyModule
 from ...base.records import record
-from ...ir.dtypes import SHORT_NAME
-from ...ir.graph import Value
-from ...ir.registry import OPS
 from ..llvm.target import Target
-from ..loops.affine import Affine, affine
 from ..loops.clocks import clocked
-from ..loops.nodes import (
-    Buffer,
-    Compute,
-    Constant,
-    For,
-    Holds,
-    InRange,
-    Kernel,
-    Let,
-    Load,
-    Node,
-    Operand,
-    Store,
-)
+from ..loops.nodes import Kernel, Node
 from ..loops.passes import Step, scheduled
-from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, memories_of
+from ..lowering.loop_nest import Member, Memory, Nest, memories_of
 from .divisors import shared_in_map
+from .elements import ElementBuilder, index_of
 from .tasks import polling_dim, task_count, vector_block
 from .transposed_reads import UNROLLED_COST, Tiles
 from .window import Interior
-from .writing.columns import neighbouring_reads, neighbouring_writes
 
 if TYPE_CHECKING:
     from ..loops import printer
 else:
     printer = LazyModule("..loops.printer", __package__)
-
-#: Indices of loops, from the outermost one on; those of `loops.passes` are others.
-_INDICES = "ijkmnopq"
 
 
 @record(eq=False)
@@ -63,7 +43,25 @@ def is_map(nest: Nest) -> bool:
 @clocked("algorithm")
 def algorithm(nest: Nest, sizes: Sequence[int]) -> Kernel:
     """The loops of a map as its nest says them, over buffers of `sizes`."""
-    return _Builder(nest).kernel(sizes)
+    builder, members = ElementBuilder(nest), _needed(nest)
+    body: tuple[Node, ...] = ()
+    if 0 not in nest.sizes:
+        sources = [operand for member in members for operand in member.operands]
+        builder.read_together([*sources, *[write.source for write in nest.writes]])
+        for member in members:
+            builder.compute(member)
+        builder.store(nest.writes, members)
+        body = builder.loops(tuple(builder.nodes), range(len(nest.sizes)))
+    return Kernel(nest.name, builder.buffers(sizes, members), body)
+
+
+def _needed(nest: Nest) -> list[Member]:
+    """The members that writes need, in order."""
+    needed = {write.source for write in nest.writes}
+    for member in reversed(nest.members):
+        if member.value in needed:
+            needed.update(member.operands)
+    return [member for member in nest.members if member.value in needed]
 
 
 def reach(nest: Nest) -> list[int]:
@@ -181,117 +179,3 @@ def map_kernel(
     """The scheduled kernel of a map."""
     schedule = schedule_of(nest, tiles, target, streamed, tasks=tasks)
     return scheduled(algorithm(nest, sizes), schedule)
-
-
-def index_of(dim: int) -> str:
-    """The name of the index of loop dimension `dim`."""
-    return _INDICES[dim] if dim < len(_INDICES) else f"i{dim}"
-
-
-class _Builder:
-    """Builds the statements of one element."""
-
-    def __init__(self, nest: Nest) -> None:
-        self.nest = nest
-        self.nodes: list[Node] = []
-        self.names: dict[Value, str] = {}
-        #: Indices by their accesses.
-        self.indices: dict[Memory, Affine] = {}
-        self.loads = 0
-
-    def kernel(self, sizes: Sequence[int]) -> Kernel:
-        nest = self.nest
-        written = {f"b{write.memory.buffer}": write.memory.dtype for write in nest.writes}
-        dtypes = dict(written)
-        members = self._needed()
-        for source in [s for m in members for s in m.operands] + [w.source for w in nest.writes]:
-            for memory in () if isinstance(source, Value) else memories_of(source):
-                dtypes[f"b{memory.buffer}"] = memory.dtype
-        buffers = tuple(
-            Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=f"b{number}" in written)
-            for number, size in enumerate(sizes)
-        )
-        body: tuple[Node, ...] = ()
-        if 0 not in nest.sizes:
-            self._element(members)
-            body = tuple(self.nodes)
-        for dim in reversed(range(len(nest.sizes))):
-            if body:
-                body = (For(index_of(dim), (affine(0),), (affine(nest.sizes[dim]),), 1, "serial", body),)
-        return Kernel(nest.name, buffers, body)
-
-    def _needed(self) -> list[Member]:
-        """The members that writes need, in order."""
-        needed = {write.source for write in self.nest.writes}
-        for member in reversed(self.nest.members):
-            if member.value in needed:
-                needed.update(member.operands)
-        return [member for member in self.nest.members if member.value in needed]
-
-    def _element(self, members: Sequence[Member]) -> None:
-        nest = self.nest
-        read = {operand for member in members for operand in member.operands}
-        read |= {write.source for write in nest.writes}
-        columns = neighbouring_reads(nest, [leaf for leaf in read if isinstance(leaf, Memory)])
-        #: Values of columns that were read together.
-        held: dict[Memory, str] = {}
-
-        def operand(source: Leaf | Value) -> Operand:
-            if isinstance(source, Value):
-                return self.names[source]
-            if isinstance(source, NestConstant):
-                return Constant(source.value, source.dtype)
-            if isinstance(source, Window):
-                return self._window(source)
-            together = columns.get(source, (source,))
-            if source in held and len(together) > 1:
-                return held[source]
-            names = tuple(self._name("x") for _ in together)
-            if source.buffer is None:
-                self.nodes.append(Let(names[0], source.dtype, self._index(source)))
-            else:
-                index = self._index(together[0])
-                self.nodes.append(Load(names, source.dtype, f"b{source.buffer}", index))
-            held.update(zip(together, names, strict=True))
-            return held[source]
-
-        for member in members:
-            operands = tuple([operand(source) for source in member.operands])
-            name = self.names[member.value] = self._name("v")
-            instruction = member.instruction
-            dtype = SHORT_NAME[member.value.dtype]
-            self.nodes.append(
-                Compute(name, dtype, instruction.op, operands, instruction.attrs, instruction.origins)
-            )
-        neighbours = neighbouring_writes(nest, nest.writes)
-        others = {write for together in neighbours.values() for write in together[1:]}
-        origins = {member.value: member.instruction.origins for member in members}
-        for write in nest.writes:
-            if write not in others:
-                values = tuple([operand(column.source) for column in neighbours.get(write, (write,))])
-                index, ops = self._index(write.memory), origins.get(write.source, ())  # type: ignore[arg-type]
-                self.nodes.append(Store(f"b{write.memory.buffer}", index, values, origins=ops))
-
-    def _window(self, window: Window) -> Operand:
-        guard = tuple([InRange(self._index(index), affine(count)) for index, count in window.checks])
-        inside, name = window.inside, self._name("x")
-        if isinstance(inside, Memory):
-            index = self._index(inside)
-            self.nodes.append(Load((name,), inside.dtype, f"b{inside.buffer}", index, guard))
-            return name
-        condition = self._name("c")
-        values = Constant(inside.value, inside.dtype), Constant(0, inside.dtype)
-        self.nodes.append(Holds(condition, guard))
-        self.nodes.append(Compute(name, inside.dtype, OPS["where"], (condition, *values), {}))
-        return name
-
-    def _name(self, prefix: str) -> str:
-        self.loads += 1
-        return f"{prefix}{self.loads}"
-
-    def _index(self, memory: Memory) -> Affine:
-        index = self.indices.get(memory)
-        if index is None:
-            terms = [(index_of(dim), stride) for dim, stride in enumerate(memory.strides) if stride]
-            index = self.indices[memory] = Affine(memory.offset, tuple(sorted(terms)))
-        return index

@@ -279,7 +279,7 @@ class NestWriter:
         """Splat row values that the pass uses in vectors, and invert those that it divides by, once, before
         its loops."""
         lanes = self.nest.lanes if self.nest.vector_dim is not None else 1
-        if plan.divided_by and pays(self.nest, self.w):
+        if plan.divided_by and pays(self.nest, wide_tables=self.w.wide_tables):
             for row in rows:
                 for value in plan.divided_by:
                     row.divisors[value] = divisor_of(self.w, row.values[value], lanes)

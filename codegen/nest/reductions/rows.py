@@ -1,0 +1,248 @@
+"""Folds along rows as kernels in the loop form: one loop along each row in each stage, and between them what
+follows of what was folded. The pass `rfactor` writes these loops in lanes, with accumulators side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Value
+from ...llvm.target import Target
+from ...loops.affine import affine, variable
+from ...loops.clocks import clocked
+from ...loops.nodes import (
+    SERIAL,
+    TASKS,
+    Alloc,
+    Carry,
+    Constant,
+    Fold,
+    For,
+    Invert,
+    Kernel,
+    Load,
+    Node,
+    Poll,
+    Prefetch,
+    Store,
+)
+from ...loops.passes import Step, scheduled, step_text
+from ...loops.passes.parallelize import FIRST, STOP
+from ...loops.passes.rfactor import Factoring
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest
+from ..divisors import divisors, pays
+from ..elements import ElementBuilder, index_of
+from ..row_blocks import rows_at_a_time
+from ..tasks import polling_dim, task_count
+from ..writing.prefetch import fetched_ahead
+from .totals import LONG
+
+
+def are_rows(nest: Nest) -> bool:
+    """Whether `nest` folds along rows that are one dimension, each by itself and from memory."""
+    return (
+        nest.row_lanes
+        and len(nest.sizes) == nest.parallel + 1
+        and 0 not in nest.sizes
+        and nest.split is None
+        and nest.across is None
+        and not nest.in_registers
+        and rows_at_a_time(nest) == 1
+    )
+
+
+@clocked("algorithm")
+def algorithm(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
+    """The loops of rows, or of columns, as `nest` says them, over buffers of `sizes`."""
+    return _RowBuilder(nest, target).kernel(sizes)
+
+
+@clocked("schedule")
+def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[Step]:
+    """The schedule of rows: a row is a task, and each stage is factored."""
+    steps: list[Step] = []
+    if nest.parallel:
+        steps.append(("parallelize", (index_of(0), 1)))
+    polls_in = polls_in_dim(nest)
+    if polls_in is not None:
+        steps.append(("poll", (index_of(polls_in),)))
+    line = index_of(len(nest.sizes) - 1)
+    steps.append(("rfactor", (line, nest.lanes, nest.unroll, nest.copies, LONG)))
+    if streamed:
+        steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
+    return steps
+
+
+def row_kernel(
+    nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
+) -> Kernel:
+    """The kernel that the schedule of rows makes of their algorithm. It is built at once, with the loops that
+    the passes would write: that takes half of the time."""
+    schedule = schedule_of(nest, streamed)
+    at_once = [step for step in schedule if step[0] != "stream"]
+    kernel = _scheduled_rows(nest, sizes, target)
+    built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))
+    return scheduled(built, schedule[len(at_once) :])
+
+
+@clocked("algorithm")
+def _scheduled_rows(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
+    builder = _RowBuilder(nest, target)
+    builder.factoring = Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
+    return builder.kernel(sizes)
+
+
+def polls_in_dim(nest: Nest) -> int | None:
+    """The loop around rows or columns that lets signals in."""
+    return polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest))) if nest.parallel else None
+
+
+class StagePlan:
+    """The work of one stage at each element of a row: what is folded, stored and kept, and the members that
+    are computed for that."""
+
+    def __init__(
+        self, nest: Nest, stage: int, by_value: Mapping[Value, Member], stored: Mapping[Value, Memory]
+    ) -> None:
+        self.folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
+        self.writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
+        self.keeps = [value for value in nest.kept if by_value[value].stage == stage]
+        #: Values of the row level that are read, and those that are read back from memory.
+        self.row_values: list[Value] = []
+        self.back: dict[Value, Memory] = {}
+        sources: dict[Leaf | Value, None] = {}
+        stack: list[Leaf | Value] = [operand for fold in self.folds for operand in fold.operands]
+        stack += [*[write.source for write in self.writes], *self.keeps]
+        while stack:
+            source = stack.pop()
+            if source in sources:
+                continue
+            sources[source] = None
+            if isinstance(source, Value):
+                member = by_value[source]
+                if member.row_level:
+                    self.row_values.append(source)
+                elif member.stage < stage and source in stored:
+                    self.back[source] = stored[source]
+                else:
+                    stack += member.operands
+        self.leaves = [source for source in sources if not isinstance(source, Value)]
+        self.members = [m for m in nest.members if m.value in sources and not m.row_level]
+
+    def __bool__(self) -> bool:
+        return bool(self.folds or self.writes or self.keeps)
+
+
+def stored_values(nest: Nest) -> dict[Value, Memory]:
+    """The values of elements that lie in memory once they are computed."""
+    stored = dict(nest.kept)
+    for write in nest.writes:
+        if isinstance(write.source, Value) and not write.row_level and write.fold is None:
+            stored.setdefault(write.source, write.memory)
+    return stored
+
+
+class _RowBuilder(ElementBuilder):
+    """Builds the statements of a row, or of a column."""
+
+    def __init__(self, nest: Nest, target: Target) -> None:
+        super().__init__(nest)
+        #: Whether numbers that a whole row is divided by are inverted.
+        self.inverts = pays(nest, wide_tables=target.wide_tables)
+        self.reads_once = True
+        self.ahead = fetched_ahead(nest)
+        self.by_value = {member.value: member for member in nest.members}
+        self.stored = stored_values(nest)
+        #: The loops of the schedule, where they are written at once.
+        self.factoring: Factoring | None = None
+
+    def kernel(self, sizes: Sequence[int]) -> Kernel:
+        """The kernel, over buffers of `sizes`."""
+        nest = self.nest
+        for stage in range(nest.stages):
+            self._row_level(stage)
+            self._stage(stage)
+        self.store([write for write in nest.writes if write.row_level], nest.members)
+        slots = [
+            Alloc(f"s{1 + number}", dtype, affine(count))
+            for number, (dtype, count) in enumerate(nest.scratch_sizes)
+        ]
+        body = tuple(self.nodes)
+        if self.factoring is None:
+            body = self.loops(body, range(nest.parallel))
+        else:
+            body, slots = self._tasks(body), [*self.factoring.allocs, *slots]
+        return Kernel(nest.name, self.buffers(sizes, nest.members), (*slots, *body))
+
+    def _tasks(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """`body` for each row, the outermost loop as tasks of one index."""
+        nest, polls_in = self.nest, polls_in_dim(self.nest)
+        for dim in reversed(range(nest.parallel)):
+            lo, hi = (affine(0),), (affine(nest.sizes[dim]),)
+            polls = (Poll(),) if dim == polls_in else ()
+            first, stop = (variable(FIRST),), (variable(STOP),)
+            inner = (lo, hi) if dim else (first, stop)
+            body = (For(self.dims[dim], *inner, 1, SERIAL, (*body, *polls)),)
+            if dim == 0:
+                body = (For(FIRST, lo, hi, 1, TASKS, body, end=STOP),)
+        return body
+
+    def _row_level(self, stage: int) -> None:
+        """Compute what is known before `stage` of each row."""
+        for member in self.nest.members:
+            if member.row_level and not member.is_reduction and member.stage == stage:
+                self.compute(member)
+
+    def _stage(self, stage: int) -> None:
+        """Pass over the elements of a row."""
+        nest, plan = self.nest, StagePlan(self.nest, stage, self.by_value, self.stored)
+        if not plan:
+            return
+        if self.inverts:
+            divided_by = divisors(plan.members) & set(plan.row_values)
+            for value in [value for value in plan.row_values if value in divided_by]:
+                self.inverses[value] = self.name("d")
+                dtype = SHORT_NAME[value.dtype]
+                self.nodes.append(Invert(self.inverses[value], dtype, self.names[value]))
+        around, held, names = self.nodes, self.held, dict(self.names)
+        self.nodes, self.held = [], {}
+        self.read_together(plan.leaves)
+        self.asked = nest.asked if stage == 0 else frozenset()
+        for member in plan.members:
+            if member.value in plan.back:
+                self._read_back(member.value, plan.back[member.value])
+            else:
+                self.compute(member)
+        for memory in self.ahead[stage - 1 : stage] if stage else ():
+            index = self.index(memory).plus(memory.strides[nest.parallel - 1])
+            self.nodes.append(Prefetch(self.buffer(memory), index, len(self.ahead) == 1))
+        for value in plan.keeps:
+            memory = nest.kept[value]
+            origins = next(member.instruction.origins for member in plan.members if member.value == value)
+            self.nodes.append(
+                Store(self.buffer(memory), self.index(memory), (self.names[value],), origins=origins)
+            )
+        self.store(plan.writes, plan.members)
+        carried = [self._fold(member) for member in plan.folds]
+        end, body = (affine(nest.sizes[-1]),), tuple(self.nodes)
+        loop = For(self.dims[-1], (affine(0),), end, 1, SERIAL, body, tuple(carried))
+        factored = [loop] if self.factoring is None else self.factoring.factored(loop, nest.sizes[-1])
+        self.nodes, self.held, self.inverses = [*around, *factored], held, {}
+        self.names = {**self.names, **names}
+
+    def _read_back(self, value: Value, memory: Memory) -> None:
+        """Read an element that an earlier stage computed."""
+        name, dtype = self.name("x"), SHORT_NAME[value.dtype]
+        self.nodes.append(Load((name,), dtype, self.buffer(memory), self.index(memory)))
+        self.names[value] = name
+
+    def _fold(self, member: Member) -> Carry:
+        """Fold one element more; what the loop hands on."""
+        dtype, reduction = SHORT_NAME[member.value.dtype], member.instruction.op.reduction
+        assert reduction is not None
+        before, after, result = (self.name(prefix) for prefix in "tfr")
+        operand = self.operand(member.operands[0])
+        instruction = member.instruction
+        self.nodes.append(Fold(after, dtype, instruction.op, before, operand, instruction.origins))
+        self.names[member.value] = result
+        return Carry(before, dtype, Constant(reduction.identity(dtype), dtype), after, result)

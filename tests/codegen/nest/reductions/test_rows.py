@@ -1,0 +1,178 @@
+"""Folds along rows and columns in the loop form: the bits of the writer before, in both tiers.
+Kernels that are built at once are those that the passes make of the algorithm.
+
+``TRACEJIT_ROWS=N`` takes N random programs (`reduction_walk`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+from tracejit.codegen.llvm.target import Target, host
+from tracejit.codegen.loops.nodes import STREAM, Alloc, For, Kernel, Prefetch, Store
+from tracejit.codegen.loops.passes import scheduled
+from tracejit.codegen.loops.printer import print_kernel
+from tracejit.codegen.loops.rewriting import statements_in
+from tracejit.codegen.loops.verifier import verify_kernel
+from tracejit.codegen.lowering.loop_nest import Nest
+from tracejit.codegen.module.writer import generate
+from tracejit.codegen.nest.fusions import Fusions
+from tracejit.codegen.nest.maps import ScheduledLoops
+from tracejit.codegen.nest.reductions.rows import algorithm, are_rows, row_kernel, schedule_of
+from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
+
+from ...narrow import narrower, run_narrow
+from .reduction_walk import KINDS, Walk, program, take, written_from
+
+PROGRAMS = int(os.environ.get("TRACEJIT_ROWS", "20"))
+#: Vectors of 128, 256 and 512 bits.
+TARGETS = (
+    Target("x86_64-unknown-linux-gnu", "", "", 128),
+    Target("x86_64-unknown-linux-gnu", "", "+avx2,+fma", 256),
+    Target("x86_64-unknown-linux-gnu", "cascadelake", "+avx512f,+avx512bw,+avx512vl,+prfchw", 512),
+)
+ZEN = Target("x86_64-unknown-linux-gnu", "znver4", "+avx512f,+avx512bw,+avx512vl", 512)
+
+NARROW = """
+import os
+os.environ["TRACEJIT_TIERS"], os.environ["TRACEJIT_CACHE"] = "always", "0"
+from tests.codegen.nest.reductions.reduction_walk import KINDS, Walk, take
+walk = Walk(11)
+for number in range(8):
+    take(walk, number, KINDS)
+assert walk.kernels["rfactor"]
+print("fine")
+"""
+
+
+def rows_of(f: Callable[..., Any], *arrays: Any, target: Target, tier: Tier) -> list[tuple[Nest, list[int]]]:
+    """The nests of rows of a function, and the sizes of their buffers."""
+    nests = Fusions(target, tier.parameters)
+    found: list[tuple[Nest, list[int]]] = []
+    for fusion in tj.jit(f).lower(*arrays).fused.body:
+        if fusion.op.name == "fusion":
+            nest, (region,) = nests.nest(fusion), fusion.regions
+            nest.limit_copies(tier.parameters.copies)
+            if are_rows(nest):
+                found.append((nest, [value.type.size for value in (*region.params, *region.results)]))
+    return found
+
+
+def kernel_of(f: Callable[..., Any], *arrays: Any, target: Target, tier: Tier = OPTIMIZED) -> Kernel:
+    """The only kernel in the loop form of a function, a valid one."""
+    module = generate(tj.jit(f).lower(*arrays).fused, target, parameters=tier.parameters)
+    (kernel,) = [k.described.loops for k in module.kernels if isinstance(k.described, ScheduledLoops)]
+    verify_kernel(kernel)
+    return kernel
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("number", range(PROGRAMS))
+def test_the_bits_of_the_writer_before(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACEJIT_TIERS", "always")
+    monkeypatch.setenv("TRACEJIT_CACHE", "0")
+    take(Walk(3), number, KINDS)
+
+
+@narrower
+def test_the_bits_of_narrower_vectors(features: str, bits: int) -> None:
+    run_narrow(NARROW, features, bits)
+
+
+@pytest.mark.parametrize("number", range(PROGRAMS))
+def test_kernels_at_once_are_those_of_the_passes(number: int) -> None:
+    f, arrays = program(np.random.default_rng([5, number]))
+    for target in (*TARGETS, ZEN, host()):
+        for tier in (OPTIMIZED, BASELINE):
+            for nest, sizes in rows_of(f, *arrays, target=target, tier=tier):
+                kernel = row_kernel(nest, sizes, target)
+                verify_kernel(kernel)
+                by_passes = scheduled(algorithm(nest, sizes, target), schedule_of(nest))
+                assert print_kernel(kernel) == print_kernel(by_passes)
+
+
+def test_what_rows_are_scheduled_as() -> None:
+    x = np.zeros((64, 1000), np.float32)
+    kernel = kernel_of(softmax, x, target=TARGETS[2])
+    assert kernel.schedule == ("parallelize(i, 1)", "rfactor(j, 16, 2, 4, 16)")
+    assert kernel_of(softmax, x, target=TARGETS[1]).schedule[-1] == "rfactor(j, 8, 2, 4, 16)"
+    assert kernel_of(softmax, x, target=TARGETS[2], tier=BASELINE).schedule[-1] == "rfactor(j, 16, 2, 1, 16)"
+    large = np.zeros((2, 1, 1_000_000)), np.zeros((2, 40, 1_000_000))
+    deep = kernel_of(lambda x, y: (x + y).max(-1), *large, target=TARGETS[2])
+    assert "poll(j)" in deep.schedule
+
+
+@pytest.fixture
+def _all_kinds() -> Iterator[None]:
+    """All kinds of nests that can be are written from the loop form."""
+    with written_from(KINDS):
+        yield
+
+
+@pytest.mark.usefixtures("_all_kinds")
+def test_what_columns_are_scheduled_as() -> None:
+    x = np.zeros((100, 64))
+    kernel = kernel_of(lambda x: x.sum(0), x, target=TARGETS[2])
+    steps = ("parallelize(i, 32)", "vectorize(i, 8)", "peel(i, 8)", "peel(i#0, 32)", "interleave(i#0, 4)")
+    assert kernel.schedule == (*steps, "normalize()")
+    loops = [node for node in statements_in(kernel.body) if isinstance(node, For)]
+    assert [loop.kind for loop in loops] == ["tasks", "serial", "interleaved", "lanes", "serial"]
+    inside = kernel_of(lambda x: x.sum(1), np.zeros((3, 100, 64)), target=TARGETS[2])
+    assert inside.schedule[0] == "parallelize(i, 1)"
+    assert "vectorize(j, 8)" in inside.schedule
+
+
+@pytest.mark.usefixtures("_all_kinds")
+def test_long_sums_of_columns_are_no_loops_yet() -> None:
+    long, extrema = (
+        generate(tj.jit(f).lower(np.zeros((300, 64))).fused, TARGETS[2])
+        for f in (lambda x: x.sum(0), lambda x: x.max(0))
+    )
+    assert not isinstance(long.kernels[0].described, ScheduledLoops)
+    assert isinstance(extrema.kernels[0].described, ScheduledLoops)
+
+
+def test_the_next_row_is_asked_for() -> None:
+    x = np.zeros((4096, 1024), np.float32)
+    ahead = [
+        n for n in statements_in(kernel_of(softmax, x, target=TARGETS[2]).body) if isinstance(n, Prefetch)
+    ]
+    assert {(node.buffer, node.near) for node in ahead} == {("b0", True)}
+    assert not any(
+        isinstance(node, Prefetch)
+        for node in statements_in(kernel_of(softmax, x[:8], target=TARGETS[2]).body)
+    )
+
+
+def test_large_results_go_past_the_cache() -> None:
+    x = np.zeros((4096, 16384), np.float32)
+    kernel = kernel_of(lambda x: x / x.sum(-1, keepdims=True), x, target=ZEN)
+    assert kernel.schedule[-1] == "stream(b1)"
+    hints = [node.hint for node in statements_in(kernel.body) if isinstance(node, Store)]
+    assert STREAM in hints
+    assert "" in hints
+
+
+def test_baseline_code_has_one_body_where_bodies_are_long() -> None:
+    x = np.zeros((64, 1024))
+    kernels = [
+        kernel_of(lambda x: np.exp(x).sum(-1), x, target=TARGETS[2], tier=tier)
+        for tier in (OPTIMIZED, BASELINE)
+    ]
+    copies = [
+        [node for node in statements_in(kernel.body) if isinstance(node, For) and node.kind == "interleaved"]
+        for kernel in kernels
+    ]
+    assert len(copies[0]) == 1
+    assert copies[1] == []
+    assert any(isinstance(node, Alloc) for node in kernels[1].body)
