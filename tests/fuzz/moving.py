@@ -101,8 +101,8 @@ class Moving(Choices):
         order = tuple(int(a) for a in self.rng.permutation(ndim))
         a, b = self.axis(x), self.axis(x)
         forms = [f"{x}.transpose({order})", f"xp.transpose({x})", f"{x}.T", f"xp.swapaxes({x}, {a}, {b})",
-                 f"xp.moveaxis({x}, {a}, {b})", f"xp.expand_dims({x}, {a})", f"xp.squeeze({x})",
-                 f"xp.permute_dims({x}, {order})"]  # fmt: skip
+                 f"xp.moveaxis({x}, {a}, {b})", f"xp.rollaxis({x}, {a}, {b})", f"xp.expand_dims({x}, {a})",
+                 f"xp.squeeze({x})", f"xp.permute_dims({x}, {order})"]  # fmt: skip
         if ndim > 1:
             forms += [f"xp.matrix_transpose({x})", f"xp.rot90({x})"]
         self.define(self.choose(forms))
@@ -120,7 +120,7 @@ class Moving(Choices):
         if data.ndim == 2:
             forms += [f"xp.diagonal({x})", f"xp.diag({x})", f"xp.diagonal({x}, -1)"]
         if data.ndim == 1 and data.size < 40:
-            forms.append(f"xp.diag({x})")
+            forms += [f"xp.diag({x})", f"xp.diagflat({x}, 1)"]
         if n:
             counts = [int(c) for c in self.rng.integers(0, 3, n)]
             forms.append(f"xp.repeat({x}, np.array({counts}), {a})" if n < 20 else f"xp.tile({x}, (2, 1))")

@@ -36,6 +36,9 @@ LEFT_OUT = {
     **dict.fromkeys(("segment_sum", "segment_prod", "segment_max", "segment_min"), "not NumPy's"),
     "setitem": "written as x[key] = value", "getitem": "written as x[key]",
     "left_shift": "written as <<", "right_shift": "written as >>", "bitwise_left_shift": "written as <<",
+    **dict.fromkeys(
+        ("ravel_multi_index", "resize", "unravel_index"), "in numpy_differences/test_random_calls.py"
+    ),
     "bitwise_right_shift": "written as >>", "atleast_1d": "as atleast_2d", "atleast_3d": "as atleast_2d",
 }  # fmt: skip
 
