@@ -59,6 +59,20 @@ def _is_large_broadcast(instruction: Instruction) -> bool:
     return whole.size >= LARGE and source.type.size < whole.size
 
 
+def _spread(function: Function) -> set[Value]:
+    """Values that only results are made of, by arithmetic and views: nests write those with the arithmetic
+    inside, and beside such a result nothing large is in memory."""
+    read: set[Value] = set()
+    spread: set[Value] = set()
+    for instruction in reversed(function.body):
+        arithmetic = instruction.op.kind is Kind.ELEMENTWISE or instruction.op.kind is Kind.VIEW
+        if arithmetic and read.isdisjoint(instruction.results):
+            spread.update(instruction.results)
+        else:
+            read.update(instruction.operands)
+    return spread
+
+
 class _Sinking:
     """Rewrites a Function; `lines` has the values that are repeated. The small ones among them
     may be factors of large ones."""
@@ -72,6 +86,7 @@ class _Sinking:
         self.joins: dict[Value, Join] = {}
         self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
         self.changed = False
+        self.spread = _spread(function)
         #: Instructions of the body that `_define` has noted.
         self.noted = 0
 
@@ -227,6 +242,8 @@ class _Sinking:
                 return None
             lines[operand] = line
         if not lines:
+            return None
+        if instruction.result in self.spread and not all(line.is_plain for line in lines.values()):
             return None
         if joins:
             cuts = [CommonAxes(line.value.shape, line.fine, line.counts) for line in lines.values()]
