@@ -587,7 +587,7 @@ class _Writer:
         """The values that `loop` begins with, copy after copy."""
         return self._of_copies([carry.first for carry in loop.carried])
 
-    def _followings(self, loop: For) -> list[Reg]:
+    def _next_values(self, loop: For) -> list[Reg]:
         """The values that an iteration of `loop` hands on, copy after copy."""
         return self._of_copies([carry.following for carry in loop.carried])
 
@@ -603,7 +603,7 @@ class _Writer:
         """Write one iteration of `loop`; the values that it hands on."""
         self._know([carry.name for carry in loop.carried], state)
         self._inside(loop, index, lambda: self.block(loop.body))
-        return self._followings(loop)
+        return self._next_values(loop)
 
     def _serial(self, loop: For) -> None:
         first, stop = self._bound(loop.lo, least=False), self._bound(loop.hi, least=True)
@@ -657,7 +657,7 @@ class _Writer:
             self.copy.numbers[loop.index] = number
             self.indices[loop.index] = constant(number, "i64")
             self.block(loop.body)
-            state = self._followings(loop)
+            state = self._next_values(loop)
         self.copy.numbers.pop(loop.index, None)
         self.fixed = fixed
         self._know([carry.result for carry in loop.carried], state)
@@ -678,14 +678,14 @@ class _Writer:
         if not inner:
             return
         fixed, self.fixed = self.fixed, (*self.fixed, loop.index)
-        followings = list[Reg]()
+        next_values = list[Reg]()
         for together in [inner] if self._take_turns(loop) else [[copy] for copy in inner]:
             self._write_copies(together)
             self.block(loop.body)
-            followings += self._followings(loop)
+            next_values += self._next_values(loop)
         self._write_copies(outer)
         self.fixed = fixed
-        parts = [followings[start : start + size] for start in range(0, len(followings), size or 1)]
+        parts = [next_values[start : start + size] for start in range(0, len(next_values), size or 1)]
         while len(parts) > len(outer):
             parts = [
                 [_combined(self.w, op, x, y) for op, x, y in zip(ops, low, high, strict=True)]
@@ -717,14 +717,14 @@ class _Writer:
         shared = self._splat(loop)
         self._know([carry.name for carry in loop.carried], units * len(self.copies))
         self.block(loop.body)
-        followings, mask = self._followings(loop), self.mask
+        next_values, mask = self._next_values(loop), self.mask
         w.for_ops(())
         self.lane, self.lanes, self.mask, self.folds = outer
         self.fixed = fixed
         for copy, values in zip(self.copies, shared, strict=True):
             copy.values.update(values)
         totals = list[Reg]()
-        for number, (value, first) in enumerate(zip(followings, self._firsts(loop), strict=True)):
+        for number, (value, first) in enumerate(zip(next_values, self._firsts(loop), strict=True)):
             unit, op = units[number % len(ops)], ops[number % len(ops)]
             combine = functools.partial(_combined, w, op)
             total = w.fold_lanes(value if mask is None else w.select(mask, value, unit), combine)
