@@ -31,12 +31,11 @@ from ...registry import OPS, Kind
 from ...types import Shape, contiguous_strides
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
+from .repeated_axes import LARGE
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.
 LEAST: Final = 1024
 LEAST_COLUMNS: Final = 32
-#: Elements from which on a repeated part is large: it has no copy of its own.
-LARGE: Final = 1 << 17
 #: Parts, and readers of each.
 MOST_PARTS: Final = 3
 MOST_READERS: Final = 4

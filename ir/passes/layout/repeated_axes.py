@@ -11,6 +11,8 @@ from ...graph import Value
 from ...types import Shape
 from .factors import groups_of, refined, wide
 
+#: Elements from which on a value is large: smaller ones are cheap to have in memory.
+LARGE: Final = 1 << 17
 #: Ops along an axis that have no such axis in their results.
 PLACES: Final = ("argmax", "argmin")
 

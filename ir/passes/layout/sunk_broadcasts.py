@@ -31,12 +31,10 @@ from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
-from .repeated_axes import PLACES, CommonAxes, Line, cut_by, cut_together
+from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_joins import Join, JoinReader, join_of, same_slice
 from .repeated_matrices import once_for_repeated_matrices
 
-#: Elements from which on a value is large: smaller ones are cheap to have in memory.
-LARGE: Final = 1 << 17
 #: Folds that repeated elements do not change.
 IDEMPOTENT: Final = ("max", "min", "nanmax", "all", "any")
 _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
