@@ -29,7 +29,7 @@ def global_norm(tree: Any) -> Tensor:
 
     Raises DTypeError for leaves that are not floating. Semantics: ``optax.global_norm``.
     """
-    return _norm(_floating("global_norm", tree), 2.0)
+    return _norm(_floating("global_norm", "tree", tree), 2.0)
 
 
 def clip_by_global_norm(grads: Any, max_norm: Any) -> tuple[Any, Tensor]:
@@ -46,7 +46,7 @@ def clip_by_global_norm(grads: Any, max_norm: Any) -> tuple[Any, Tensor]:
     """
     if not isinstance(max_norm, Tensor):
         check_number("clip_by_global_norm", "max_norm", max_norm, at_least=0.0)
-    leaves = _floating("clip_by_global_norm", grads)
+    leaves = _floating("clip_by_global_norm", "grads", grads)
     norm = _norm(leaves, 2.0)
     small = norm <= max_norm
     factor = where(small, 1.0, max_norm / where(small, 1.0, norm)).astype(norm.dtype)
@@ -117,12 +117,12 @@ def _grads(name: str, params: Any) -> list[Tensor]:
     return [grad for grad in grads if grad is not None]
 
 
-def _floating(name: str, tree: Any) -> list[Tensor]:
+def _floating(name: str, argument: str, tree: Any) -> list[Tensor]:
     leaves = [as_tensor(leaf) for leaf in flatten(tree)[0]]
     for position, leaf in enumerate(leaves):
         if leaf.dtype not in FLOATS:
             path = leaf_paths(tree)[position] or "the root"
-            raise DTypeError(f"{name}: expected floating gradients, got {leaf.type} at {path}")
+            raise DTypeError(f"{name}: {argument} must be floating, got {leaf.type} at {path}")
     return leaves
 
 

@@ -46,7 +46,7 @@ def write(
         )
     if not fits:
         raise DTypeError(
-            f"{name}: the result has dtype {result.dtype.name}, which {x.dtype.name} cannot take"
+            f"{name}: x has dtype {x.dtype.name}, which cannot take the result's {result.dtype.name}"
         )
     result = cast(result, x.dtype)
     if not in_memory:

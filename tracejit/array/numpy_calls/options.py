@@ -230,10 +230,10 @@ def write_out(name: str, out: Any, value: Tensor, *, broadcasts: bool = False) -
                 f"{name}: the result has shape {value.shape}, which does not fit out= {out.shape}"
             )
         value = broadcast(value, tuple(out.shape))
-    if isinstance(out, Tensor):
-        return inplace.write(out, name, (value,), lambda _, new: new)
     if not np.can_cast(value.dtype, out.dtype, "same_kind"):
         raise DTypeError(f"{name}: the result has dtype {value.dtype.name}, which out= cannot take")
+    if isinstance(out, Tensor):
+        return inplace.write(out, name, (value,), lambda _, new: new)
     if value.is_traced:
         raise ConcretizationError(
             f"{name}: out= is an ndarray, which cannot hold the traced result of type {value.type}. Make the "
