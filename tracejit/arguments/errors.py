@@ -224,7 +224,7 @@ def explain(
     else:
         for classes, ours in _OURS:
             if isinstance(error, classes):
-                raise ours(f"{name}: {error}") from error
+                raise ours(f"{name}: {error} ({wrong_arguments.listed(arguments)})") from error
 
 
 def _is_users(error: Exception) -> bool:

@@ -136,6 +136,11 @@ def described(value: Any) -> str:
     return f"{text} of type {type(value).__name__}" if isinstance(value, (str, bytes)) else text
 
 
+def listed(arguments: Mapping[str, Any]) -> str:
+    """The `arguments` as messages show them, each with its parameter."""
+    return ", ".join(f"{name} is {described(value)}" for name, value in arguments.items())
+
+
 def bound_arguments(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any] | None:
@@ -189,6 +194,10 @@ def _is_complex(value: Any) -> bool:
     return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
+def _is_half(value: Any) -> bool:
+    return bool(getattr(value, "dtype", None) == np.float16)
+
+
 def _has_no_dtype(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind not in "biufc"
 
@@ -205,6 +214,8 @@ _BEHIND: Final[
     tuple[tuple[type[Exception], str, Callable[[Any], bool], str, type[TracejitError]], ...]
 ] = (
     (DTypeError, "complex", _is_complex, "real numbers", DTypeError),
+    (TypeError, "not 'complex'", _is_complex, "real numbers", DTypeError),
+    (DTypeError, "that LAPACK has", _is_half, "of float32, float64, complex64 or complex128", DTypeError),
     (DTypeError, "is not supported", _has_no_dtype, "of a dtype of numbers", DTypeError),
     (
         RuntimeError, f"up to {_ITERATED_AXES} dimensions", _has_many_axes,

@@ -29,19 +29,67 @@ def _floating(values: Sequence[Value]) -> list[int]:
     return [i for i, value in enumerate(values) if is_differentiable(value.dtype)]
 
 
-def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value:
-    """``total + part``; where `part` is zero but for some elements, only those are added, in place."""
+def with_sums(b: Builder, gradients: Sequence[Value], sums: Sequence[Value], first: int) -> list[Value]:
+    """`gradients`, those from `first` on added to as many `sums`."""
+    defs = {result: instruction for instruction in b.body for result in instruction.results}
+    added = list(gradients)
+    for place, total in enumerate(sums, first):
+        part = added.pop(place)
+        added.insert(place, _accumulated(b, total, part, defs, added))
+    return added
+
+
+def _accumulated(
+    b: Builder, total: Value, part: Value, defs: dict[Value, Instruction], others: Sequence[Value]
+) -> Value:
+    """``total + part``; where terms of `part` are zero but for some elements, only those are added, in place.
+    `others` are the other results of the Function that `b` builds.
+
+    Terms that a loop or branch gives come first, in the order of the instructions: each is added where it is
+    computed. Zeros are left out.
+    """
+    places = {result: place for place, earlier in enumerate(b.body) for result in earlier.results}
+    terms = [term for term in _terms(b, part, defs, others) if not _is_zero(term, defs)]
+    for term in sorted(terms, key=lambda term: (_sparse(term, defs), places.get(term, -1))):
+        total = _with_term(b, total, term, defs, others)
+    return total
+
+
+def _terms(b: Builder, part: Value, defs: dict[Value, Instruction], others: Sequence[Value]) -> list[Value]:
+    """The terms of a sum, whose own instructions go; `part` itself where it is none or is read elsewhere."""
+    if not _is_sum(part, defs) or not _accumulates(part, defs) or _is_read(b, part, others):
+        return [part]
+    instruction = defs[part]
+    x, y = instruction.operands
+    if x is y:
+        return [part]
+    b.body.remove(instruction)
+    return [*_terms(b, x, defs, others), *_terms(b, y, defs, others)]
+
+
+def _is_sum(value: Value, defs: dict[Value, Instruction]) -> bool:
+    return value in defs and defs[value].op.name == "add"
+
+
+def _is_read(b: Builder, value: Value, others: Sequence[Value]) -> bool:
+    return value in others or any(value in instruction.operands for instruction in b.body)
+
+
+def _accumulates(value: Value, defs: dict[Value, Instruction]) -> bool:
+    """Whether `value` is zero but for some elements, an array that a loop or branch gives, or a sum with such
+    a term."""
+    if _is_sum(value, defs):
+        return any(_accumulates(x, defs) for x in defs[value].operands)
+    return _sparse(value, defs) or (value in defs and bool(value.shape and defs[value].regions))
+
+
+def _with_term(
+    b: Builder, total: Value, part: Value, defs: dict[Value, Instruction], others: Sequence[Value]
+) -> Value:
     instruction = defs.get(part)
-    if (
-        instruction is not None
-        and instruction.op.name == "add"
-        and any(_sparse(x, defs) for x in instruction.operands)
-    ):
-        x, y = instruction.operands
-        return accumulated(b, accumulated(b, total, x, defs), y, defs)
     if instruction is None or not _sparse(part, defs):
-        within = None if instruction is None else _added_within(b, total, part, defs)
-        return b.add(total, part) if within is None else within
+        within = None if instruction is None else _added_within(b, total, part, defs, others)
+        return b.add(total, part) if within is None else within  # type: ignore[no-any-return]
     if instruction.op.name == "scatter":
         (sum_,) = b.append(instruction.op, (total, *instruction.operands[1:]), instruction.attrs)
         return sum_
@@ -50,7 +98,9 @@ def accumulated(b: Builder, total: Value, part: Value, defs: dict[Value, Instruc
     return b.update(total, b.add(old, value), start=start, step=step)  # type: ignore[no-any-return]
 
 
-def _added_within(b: Builder, total: Value, part: Value, defs: dict[Value, Instruction]) -> Value | None:
+def _added_within(
+    b: Builder, total: Value, part: Value, defs: dict[Value, Instruction], others: Sequence[Value]
+) -> Value | None:
     """Compute ``total + part`` inside the loop that sums up `part` from zeros, which then begins with
     `total`, or inside the branches that give `part`. None for any other `part`, or where `total` is computed
     later.
@@ -60,7 +110,7 @@ def _added_within(b: Builder, total: Value, part: Value, defs: dict[Value, Instr
     instruction = defs[part]
     place, number = b.body.index(instruction), instruction.results.index(part)
     there = total in b.params or any(total in earlier.results for earlier in b.body[:place])
-    if not part.shape or not there or any(part in other.operands for other in b.body):
+    if not part.shape or not there or _is_read(b, part, others):
         return None
     if instruction.op.name == "scan" and number < instruction.attrs["carries"]:
         if not (_is_zero(instruction.operands[number], defs) and _only_adds(instruction.regions[0], number)):
@@ -127,7 +177,7 @@ def _gives_part(region: Function, number: int) -> bool:
     """Whether the result `number` of a branch is zero, or zero but for some elements."""
     defs = {result: instruction for instruction in region.body for result in instruction.results}
     value = region.results[number]
-    return value in defs and (_is_zero(value, defs) or _sparse(value, defs))
+    return value in defs and (_is_zero(value, defs) or _accumulates(value, defs))
 
 
 def _with_total(region: Function, number: int, total: Value) -> Function:
@@ -137,19 +187,16 @@ def _with_total(region: Function, number: int, total: Value) -> Function:
     results = list(inline(b, region, params))
     sum_ = b.parameter(total.type, total.hint)
     defs = {result: instruction for instruction in b.body for result in instruction.results}
-    zero = _is_zero(results[number], defs)
-    results[number] = sum_ if zero else accumulated(b, sum_, results[number], defs)
+    part = results.pop(number)
+    results.insert(number, _accumulated(b, sum_, part, defs, results))
     return b.finish(region.name, results)
 
 
 def _sparse(value: Value, defs: dict[Value, Instruction]) -> bool:
-    """Whether `value` has few elements added to zeros, as the cotangents of ``gather`` and ``slice`` have, or
-    is a sum with such a value."""
+    """Whether `value` has few elements added to zeros, as the cotangents of ``gather`` and ``slice`` have."""
     instruction = defs.get(value)
     if instruction is None:
         return False
-    if instruction.op.name == "add":
-        return any(_sparse(x, defs) for x in instruction.operands)
     if instruction.op.name == "update" or (
         instruction.op.name == "scatter" and instruction.attrs["mode"] == "add"
     ):
@@ -313,10 +360,8 @@ class _ScanPullback:
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
         b.location = None
         middle = len(self.carries), len(self.carries) + len(self.invariants)
-        defs = {result: instruction for instruction in b.body for result in instruction.results}
-        parts = zip(sums, gradients[slice(*middle)], strict=True)
-        added = [accumulated(b, total, value, defs) for total, value in parts]
+        gradients = with_sums(b, gradients, sums, middle[0])
         before = [b.sub(number, counters[carry]) for carry, number in numbers.items()]
         return b.finish(  # type: ignore[no-any-return]
-            f"{self.body.name}_backward", [*gradients[: middle[0]], *added, *before, *gradients[middle[1] :]]
+            f"{self.body.name}_backward", [*gradients[: middle[1]], *before, *gradients[middle[1] :]]
         )

@@ -27,7 +27,7 @@ from ...transforms.forward import push_forward
 from ...types import TensorType, Types
 from ..define import check_parameters, define_with_regions, region_count
 from .batching import batch_while_vjp
-from .gradients import accumulated
+from .gradients import with_sums
 
 
 def _floating(values: Sequence[Any]) -> list[int]:
@@ -102,10 +102,7 @@ def _step_back(body: Function, count: int) -> Function:
     residuals = inline(b, split.forward, params)[split.outputs :]
     gradients = inline(b, split.backward, [*residuals, *cotangents])
     b.location = None
-    defs = {result: instruction for instruction in b.body for result in instruction.results}
-    parts = gradients[len(carries) :]
-    added = [accumulated(b, total, part, defs) for total, part in zip(sums, parts, strict=True)]
-    return b.finish(f"{body.name}_backward", [*gradients[: len(carries)], *added])
+    return b.finish(f"{body.name}_backward", with_sums(b, gradients, sums, len(carries)))
 
 
 def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], attrs: Attrs) -> Any:

@@ -54,7 +54,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     conditions = [as_tensor(condition) for condition in condlist]
     for condition in conditions:
         if condition.dtype is not BOOL:
-            raise DTypeError(f"select: conditions must be bools, got dtype {condition.dtype.name}")
+            raise DTypeError(f"select: condlist must hold bools, got dtype {condition.dtype.name}")
     *choices, result = promoted(*choicelist, default)
     for condition, value in reversed(list(zip(conditions, choices, strict=True))):
         result = choice(condition, value, result)
