@@ -144,11 +144,11 @@ def test_in_place_keeps_dtype_and_shape(traced):
     small += np.array([0.5, 0.5])
     assert small.dtype == np.float32
     whole = tensor([1, 2])
-    with pytest.raises(DTypeError, match="x has dtype .* cannot take"):
+    with pytest.raises(DTypeError, match=r"x has dtype .* cannot take"):
         whole += 1.5
     with pytest.raises(ShapeError, match="in place"):
         small += np.ones((3, 2))
-    with pytest.raises(DTypeError, match="x has dtype .* cannot take"):
+    with pytest.raises(DTypeError, match=r"x has dtype .* cannot take"):
         traced(lambda a: operator.itruediv(a, 2), N)
     # NumPy's results of rank 0 are immutable scalars: what does not fit replaces them
     total = tensor([1, 2]).sum()

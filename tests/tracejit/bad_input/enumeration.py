@@ -63,8 +63,8 @@ ALIASES = {
     "hessian": "jacrev",
     "value_and_grad": "grad",
 }
-#: Values that are no mistake, or blame another argument: many steps, endless loops, conditions that then are no
-#: scalar, `trace`'s array, results of another dtype than was said.
+#: Values that are no mistake, or blame another argument: many steps, endless loops, conditions that are
+#: no scalar then, `trace`'s array, results of another dtype than was said.
 NO_MISTAKES = {
     ("fori_loop", "upper"): ("large",),
     ("Tensor.expand", "sizes"): ("large",),
@@ -72,15 +72,16 @@ NO_MISTAKES = {
     ("while_loop", "body_fun"): ("class", "function"),
     ("while_loop", "cond_fun"): ("class", "function"),
     ("while_loop", "init_val"): (
-        "wrong shape", "empty array", "complex array", "half array", "not finite", "swapped bytes", "high rank",
+        "wrong shape", "empty array", "complex array", "half array", "not finite", "swapped bytes",
+        "high rank",
     ),
     ("register_kernel", "dispose"): ("class", "function"),
     ("register_kernel", "setup"): ("class", "function"),
     ("mean", "dtype"): ("class",),
     ("Tensor.mean", "dtype"): ("class",),
     ("trace", "fn"): (
-        "wrong shape", "empty array", "objects", "dates", "texts", "complex array", "half array", "not finite",
-        "swapped bytes", "long doubles", "high rank",
+        "wrong shape", "empty array", "objects", "dates", "texts", "complex array", "half array",
+        "not finite", "swapped bytes", "long doubles", "high rank",
     ),
     ("pure_callback", "args"): ("half array",),
 }  # fmt: skip
