@@ -428,6 +428,7 @@ ELSEWHERE = {
         ("complex", "conj", "imag", "real", "view_as_complex", "view_as_real"),
         "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
+    "direction": "its meaning is sign's, its derivative abs's: tests/tracejit/test_complex_derivatives.py",
     "empty": "made by the pass drop-fills, its elements are never read: tests/ir/passes/layout/test_fills.py",
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "tiled": "made by the pass tile-transforms: tests/codegen/kernels/fft/test_tiled.py",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import importlib
+import math
 import threading
 from typing import Any, Final
 
@@ -85,17 +86,21 @@ NEG = elementwise(
 
 def _abs_rule(b: Any, ct: Any, x: Any) -> Any:
     # d|x| = Re(conj(sign x) dx)
-    sign = b.sign(x)
-    return b.mul(ct, b.conj(sign) if is_complex(x.dtype) else sign)
+    return b.mul(ct, b.conj(b.direction(x)) if is_complex(x.dtype) else b.sign(x))
+
+
+def _turning(b: Any, ct: Any, x: Any, sign: Any, at_zero: float) -> Any:
+    """The derivative of the sign of complex x = r s: ds = (dx - s Re(conj(s) dx)) / r, and `at_zero` times
+    dx at the origin."""
+    radius = b.abs(x)
+    is_zero = b.eq(radius, 0.0)
+    tangential = b.sub(ct, b.mul(b.conj(sign), b.real(b.mul(ct, sign))))
+    factor = b.where(is_zero, at_zero, 1.0)
+    return b.mul(b.div(tangential, b.where(is_zero, 1.0, radius)), factor)
 
 
 def _sign_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
-    if not is_complex(x.dtype):
-        return b.mul(ct, 0.0)
-    # of x = r s: ds = (dx - s Re(conj(s) dx)) / r, and 0 at the origin
-    radius = b.abs(x)
-    tangential = b.sub(ct, b.mul(b.conj(out), b.real(b.mul(ct, out))))
-    return b.where(b.eq(radius, 0.0), 0.0, b.div(tangential, b.where(b.eq(radius, 0.0), 1.0, radius)))
+    return _turning(b, ct, x, out, 0.0) if is_complex(x.dtype) else b.mul(ct, 0.0)
 
 
 ABS = elementwise(
@@ -107,6 +112,12 @@ SIGN = elementwise(
     "sign", "x", np.sign, doc="-1, 0 or 1; NaN of NaN; x / |x| of complex x",
     vjp={"x": _sign_rule},
     emit=lambda b, x: b.sign(x),
+)  # fmt: skip
+DIRECTION = define(
+    "direction", Kind.COMPOSITE, "x", infer=lambda types, attrs: types, eval=np.sign,
+    doc="the sign of complex x, with a derivative that is NaN at 0: the derivative of abs has none there",
+    vjp={"x": lambda b, ct, x, out: _turning(b, ct, x, out, math.nan)}, decompose=lambda b, x: b.sign(x),
+    batch=batch_pointwise,
 )  # fmt: skip
 SQUARE = elementwise(
     "square", "x", np.square, doc="x x",
