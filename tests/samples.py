@@ -421,6 +421,10 @@ ELSEWHERE = {
         "the last operand follows from the others: tests/derivatives, in the rows of hypot and arctan2",
     ),
     **dict.fromkeys(
+        ("pow_derivative", "pow_log"),
+        "the attributes say of what power and logarithm they are: tests/derivatives, in the rows of power",
+    ),
+    **dict.fromkeys(
         ("special1", "special2", "special3", "special4"),
         "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",
     ),

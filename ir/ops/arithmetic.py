@@ -26,6 +26,7 @@ from ..dtypes import (
     result_type,
 )
 from ..registry import Builtin, Kind
+from ..special import powers
 from ..transforms.batching import batch_pointwise
 from .define import define, elementwise, floating_function, in_float32, same_shape
 
@@ -154,39 +155,17 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # dtype
     if type(y) in NUMBERS:
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
-    exponent = b.sub(y, 1.0)
-    # y - 1 is rounded to the odd number -1 of a y that is nearly 0: -0.0 counts as 0.0 there. Where y is 0,
-    # this power is 1 / x, whose derivative in y counts
-    base = b.where(b.eq(exponent, -1.0), b.add(x, 0.0), x)
-    # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
-    # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
-    factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
-    power = b.pow(base, exponent)
-    if not is_complex(power.dtype):
-        power = b.mul(power, b.stop_gradient(_missing_power(b, x, y, exponent)))
-    return b.strong_mul(ct, b.strong_mul(factor, power))
-
-
-def _missing_power(b: Any, x: Any, y: Any, exponent: Any) -> Any:
-    """x^d, where d is what rounding took off ``exponent``, y - 1: for small y that is more than a rounding of
-    y, and powers of a large or small x tell it."""
-    part = b.sub(exponent, y)
-    missing = b.sub(b.sub(y, b.sub(exponent, part)), b.add(part, 1.0))
-    size = b.abs(x)
-    counts = b.logical_and(b.logical_and(b.isfinite(x), b.isfinite(y)), b.gt(size, 0.0))
-    return b.add(b.mul(b.where(counts, missing, 0.0), b.log(b.where(counts, size, 1.0))), 1.0)
+    if is_complex(ct.dtype):
+        return b.strong_mul(ct, b.strong_mul(y, b.pow(x, b.sub(y, 1.0))))
+    return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
-    exponent = b.real(y) if is_complex(y.dtype) else y
-    at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
-    # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will do
-    # for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
-    steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
-    positive = b.where(at_zero, 1.0, x)
-    logarithm = b.log(b.where(b.logical_and(at_zero, steep), 0.5, positive))
-    return b.strong_mul(ct, b.strong_mul(out, logarithm))
+    if is_complex(out.dtype):
+        at_zero = b.logical_and(b.eq(x, 0.0), b.ge(b.real(y) if is_complex(y.dtype) else y, 0.0))
+        return b.strong_mul(ct, b.strong_mul(out, b.log(b.where(at_zero, 1.0, x))))
+    return b.strong_mul(ct, b.pow_log(x, y, out))
 
 
 POW = elementwise(
@@ -223,6 +202,43 @@ def _one_dtype(name: str) -> Any:
         return (types[0],)
 
     return infer
+
+
+POW_DERIVATIVE = define(
+    "pow_derivative", Kind.ELEMENTWISE, "x y", cost=45.0, infer=_one_dtype("pow_derivative"),
+    doc="the derivative of x to the power y, `by_x` times by x and `by_y` times by y",
+    promote=lambda operands: (result_type(*operands),) * 2, attrs={"by_x": (int,), "by_y": (int,)},
+    eval=in_float32(powers.derivative),
+    vjp={
+        "x": lambda b, ct, x, y, by_x, by_y: b.strong_mul(
+            ct, b.pow_derivative(x, y, by_x=by_x + 1, by_y=by_y)
+        ),
+        "y": lambda b, ct, x, y, by_x, by_y: b.strong_mul(
+            ct, b.pow_derivative(x, y, by_x=by_x, by_y=by_y + 1)
+        ),
+    },
+    emit=lambda b, x, y, by_x, by_y: b.pow_derivative(x, y, by_x, by_y),
+)  # fmt: skip
+
+
+def _logarithm(x: Any, y: Any, out: Any) -> Any:
+    at_zero = np.equal(x, 0.0) & np.greater_equal(y, 0.0)
+    product = np.multiply(out, np.log(np.where(at_zero, np.ones_like(x), x)))
+    return np.where(np.isnan(product) & np.equal(out, 0.0), np.zeros_like(product), product)
+
+
+#: *Requires*: out is x^y. Its derivatives are those of x^y log x: the slope by x may overflow where they do not.
+POW_LOG = define(
+    "pow_log", Kind.ELEMENTWISE, "x y out", cost=20.0, infer=_one_dtype("pow_log"),
+    doc="out log x where out = x^y, the derivative of that in y, and 0 for x = 0 where y >= 0",
+    promote=lambda operands: (result_type(*operands),) * 3, eval=in_float32(_logarithm),
+    vjp={
+        "x": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=1)),
+        "y": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=0, by_y=2)),
+        "out": lambda b, ct: None,
+    },
+    emit=lambda b, x, y, out: b.pow_log(x, y, out),
+)  # fmt: skip
 
 
 #: *Requires*: r is hypot(x, y). Its derivatives by x and y are those of x / hypot(x, y): products, where

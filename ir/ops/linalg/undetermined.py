@@ -34,8 +34,8 @@ from .common import column_of, offsets, row_of, unit_roundoff
 
 _NEARLY_EQUAL: Final = (
     "gradients have few right digits where eigenvalues or singular values are nearly equal, by less than "
-    "{share:.0e} of the largest one: rounding is divided by the {divisor}; sqrtm, logm, expm, polar, pinv, inv "
-    "and matrix_power have exact derivatives: docs/linalg.md"
+    "{share:.0e} of the largest one: rounding is divided by the {divisor}; sqrtm, logm, expm, polar, pinv, "
+    "inv and matrix_power have exact derivatives: docs/linalg.md"
 )
 #: Warnings by the attribute `of`, which says whose derivative it is.
 _WARNINGS: Final = {
@@ -128,8 +128,8 @@ NAN_UNLESS_ZERO = define(
 
 
 def few_digits(dtype: Any, order: int) -> float:
-    """The difference of values, as a part of the largest, at which a quotient by its power `order` has half of
-    its digits."""
+    """The difference of values, as a part of the largest, at which a quotient by its power `order` has half
+    of its digits."""
     return math.pow(unit_roundoff(dtype), 0.5 / order)
 
 

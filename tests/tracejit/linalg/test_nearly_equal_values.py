@@ -32,7 +32,7 @@ def squared(x: Any) -> Any:
 
 
 def fourth_power(x: Any) -> Any:
-    u, s, vh = L.svd(x, full_matrices=False)
+    _, s, vh = L.svd(x, full_matrices=False)
     return (vh.mT * s**4) @ vh
 
 
