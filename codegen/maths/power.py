@@ -162,7 +162,7 @@ def pow_derivative(b: Emitter, x: Reg, y: Reg, by_x: int, by_y: int) -> Reg:
 
 
 def pow_log(b: Emitter, x: Reg, y: Reg, out: Reg) -> Reg:
-    """out log x, and 0 where x is 0 and y is not negative, or out is 0."""
+    """The product out log x, and 0 where x is 0 and y is not negative, or out is 0."""
     product = b.mul(out, logarithm.log(b, x))
     zero = b.and_(b.eq(x, 0.0), b.ge(y, 0.0))
     zero = b.or_(zero, b.and_(b.isnan(product), b.eq(out, 0.0)))

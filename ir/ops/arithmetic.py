@@ -156,15 +156,23 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     if type(y) in NUMBERS:
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
     if is_complex(ct.dtype):
-        return b.strong_mul(ct, b.strong_mul(y, b.pow(x, b.sub(y, 1.0))))
+        # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
+        # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
+        factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
+        return b.strong_mul(ct, b.strong_mul(factor, b.pow(x, b.sub(y, 1.0))))
     return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
     if is_complex(out.dtype):
-        at_zero = b.logical_and(b.eq(x, 0.0), b.ge(b.real(y) if is_complex(y.dtype) else y, 0.0))
-        return b.strong_mul(ct, b.strong_mul(out, b.log(b.where(at_zero, 1.0, x))))
+        exponent = b.real(y) if is_complex(y.dtype) else y
+        # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will
+        # do for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
+        steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
+        at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
+        logarithm = b.log(b.where(at_zero, b.where(steep, 0.5, 1.0), x))
+        return b.strong_mul(ct, b.strong_mul(out, logarithm))
     return b.strong_mul(ct, b.pow_log(x, y, out))
 
 

@@ -46,16 +46,18 @@ def factor(
 
 def derivative(x: Any, y: Any, by_x: int, by_y: int) -> Any:
     """The derivative of x^y, of NumPy's numbers of one floating dtype."""
-    exponent = y - by_x
-    # what rounding took off it: for small y that is more than a rounding of y, and powers of large x tell it
-    part = exponent - y
-    low = (y - (exponent - part)) - (by_x + part)
-    size = np.abs(x)
-    usual = np.isfinite(x) & np.isfinite(y) & (size > 0)
-    low = np.where(usual | (size == 0), low, 0)
-    whole_by_rounding = (low != 0) & (np.abs(exponent) < 2.0**22)
-    power = np.power(np.where(whole_by_rounding, x + 0.0, x), exponent)
-    power = power * (1 + np.where(usual, low, 0) * np.log(np.where(usual, size, 1)))
+    exponent, size = y - by_x, np.abs(x)
+    small = np.abs(y) < 1
+    if by_x and np.any(small):
+        # what rounding took off the exponent: more than a rounding of y, and powers of large x tell it
+        part = exponent - y
+        low = np.where(small, (y - (exponent - part)) - (by_x + part), 0)
+        power = np.asarray(np.power(np.where(low != 0, x + 0.0, x), exponent))
+        places = np.isfinite(x) & (size > 0) & (low != 0)
+        low, size_there = (np.broadcast_to(part, power.shape)[places] for part in (low, size))
+        power[places] *= 1 + low * np.log(size_there)
+    else:
+        power = np.power(x, exponent)
     log = np.log(np.where(size > 0, x, 1)) if by_y else None
     polynomial = factor(y, log, by_x, by_y, np.multiply, np.add)
     if by_y:
@@ -63,5 +65,7 @@ def derivative(x: Any, y: Any, by_x: int, by_y: int) -> Any:
         leading = np.where((y >= 0) & (np.floor(y) == y), 0, leading * (-1) ** by_y)
         polynomial = np.where(size == 0, leading, polynomial)
     product = power * polynomial
-    zero = (power == 0) | (polynomial == 0)
-    return np.where(np.isnan(product) & zero, 0, product).astype(y.dtype)
+    undefined = np.isnan(product)
+    if np.any(undefined):
+        product = np.where(undefined & ((power == 0) | (polynomial == 0)), 0, product)
+    return product.astype(y.dtype, copy=False)

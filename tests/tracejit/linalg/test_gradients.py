@@ -397,7 +397,7 @@ def of_rows(x: Any, order: float) -> Any:
 def test_second_derivatives_of_norms_at_zeros(
     norm: Any, order: float, mode: str, wrap: Any, dtype: Any
 ) -> None:
-    """By an element that is 0 the second derivative of a norm of order p is infinite for 1 < p < 2, 1 / n for
+    """The second derivative of a norm of order p by an element that is 0 is infinite for 1 < p < 2, 1 / n for
     p = 2, and 0 beyond; by it and another one it is 0."""
     x = np.array([0.0, 1.5, -0.0, -2.0], dtype)
     with np.errstate(all="ignore"):  # of powers of zeros
