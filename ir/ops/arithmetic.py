@@ -156,8 +156,8 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     if type(y) in NUMBERS:
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
     if is_complex(ct.dtype):
-        # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
-        # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
+        # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
+        # goes to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
         factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
         return b.strong_mul(ct, b.strong_mul(factor, b.pow(x, b.sub(y, 1.0))))
     return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))
@@ -235,7 +235,8 @@ def _logarithm(x: Any, y: Any, out: Any) -> Any:
     return np.where(np.isnan(product) & np.equal(out, 0.0), np.zeros_like(product), product)
 
 
-#: *Requires*: out is x^y. Its derivatives are those of x^y log x: the slope by x may overflow where they do not.
+#: *Requires*: out is x^y. Its derivatives are those of x^y log x: the slope by x may overflow where they do
+#: not.
 POW_LOG = define(
     "pow_log", Kind.ELEMENTWISE, "x y out", cost=20.0, infer=_one_dtype("pow_log"),
     doc="out log x where out = x^y, the derivative of that in y, and 0 for x = 0 where y >= 0",

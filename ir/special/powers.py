@@ -1,8 +1,7 @@
 """Derivatives of x^y: one product of a power with an exact exponent and of a polynomial in y and log x.
 
-The derivative by x, `by_x` times, and by y, `by_y` times, is x^(y - by_x) P(y, log x). No factor of it over- or
-underflows where it does not, but for factors of a few digits. What is taken where x is 0 is the limit as x goes
-to 0 from above; where y is 0, 1, 2, ... and `by_y` is not 0, it is 0.
+The derivative by x, `by_x` times, and by y, `by_y` times, is x^(y - by_x) P(y, log x). It is finite where the
+power and P are. Where x is 0 it is the limit from above; where y is 0, 1, 2, ... and `by_y` is not 0, it is 0.
 """
 
 from __future__ import annotations
@@ -23,11 +22,9 @@ def falling_factorial(order: int) -> list[int]:
     return coefficients
 
 
-def factor(
-    y: Any, log: Any, by_x: int, by_y: int, mul: Callable[..., Any], add: Callable[..., Any]
-) -> Any:
-    """``P(y, log) = sum_i binomial(by_y, i) F^(i)(y) log^(by_y - i)``, F the falling factorial of order `by_x`;
-    None for 1."""
+def factor(y: Any, log: Any, by_x: int, by_y: int, mul: Callable[..., Any], add: Callable[..., Any]) -> Any:
+    """``P(y, log) = sum_i binomial(by_y, i) F^(i)(y) log^(by_y - i)``, F the falling factorial of order
+    `by_x`; None for 1."""
     total: Any = None
     for k in range(by_x):
         step = add(y, float(-k)) if k else y

@@ -53,9 +53,9 @@ def _strong_mul(b: Builder, instruction: Instruction, defs: Definitions) -> Valu
     """A product by a finite number but 0 is a usual one."""
     x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
-        constant = constant_of(other, defs)
+        constant = constant_of(other, defs) if value.dtype.kind == "f" else None
         if constant is not None and constant != 0 and math.isfinite(constant):
-            return value if constant == 1 else b.mul(value, other)  # type: ignore[no-any-return]
+            return value if constant == 1 else b.mul(value, other)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import mpmath
@@ -40,7 +41,7 @@ def kernel(by_x: int, by_y: int) -> Any:
 
 
 def by_grad(by_x: int, by_y: int) -> Any:
-    function: Any = lambda x, y: x**y
+    function: Any = operator.pow
     for place in [0] * by_x + [1] * by_y:
         function = tj.grad(lambda x, y, f=function: f(x, y).sum(), argnums=place)
     return function
