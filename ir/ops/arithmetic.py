@@ -212,11 +212,22 @@ def _one_dtype(name: str) -> Any:
     return infer
 
 
+def _in_one_dtype(kernel: Any) -> Any:
+    """`kernel`, of operands that eager code has not promoted."""
+    widened = in_float32(kernel)
+
+    def promoted(*operands: Any, **attrs: Any) -> Any:
+        dtype = np.result_type(*operands)
+        return widened(*[np.asarray(operand, dtype) for operand in operands], **attrs)
+
+    return promoted
+
+
 POW_DERIVATIVE = define(
     "pow_derivative", Kind.ELEMENTWISE, "x y", cost=45.0, infer=_one_dtype("pow_derivative"),
     doc="the derivative of x to the power y, `by_x` times by x and `by_y` times by y",
     promote=lambda operands: (result_type(*operands),) * 2, attrs={"by_x": (int,), "by_y": (int,)},
-    eval=in_float32(powers.derivative),
+    eval=_in_one_dtype(powers.derivative),
     vjp={
         "x": lambda b, ct, x, y, by_x, by_y: b.strong_mul(
             ct, b.pow_derivative(x, y, by_x=by_x + 1, by_y=by_y)
@@ -240,7 +251,7 @@ def _logarithm(x: Any, y: Any, out: Any) -> Any:
 POW_LOG = define(
     "pow_log", Kind.ELEMENTWISE, "x y out", cost=20.0, infer=_one_dtype("pow_log"),
     doc="out log x where out = x^y, the derivative of that in y, and 0 for x = 0 where y >= 0",
-    promote=lambda operands: (result_type(*operands),) * 3, eval=in_float32(_logarithm),
+    promote=lambda operands: (result_type(*operands),) * 3, eval=_in_one_dtype(_logarithm),
     vjp={
         "x": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=1)),
         "y": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=0, by_y=2)),

@@ -1,7 +1,8 @@
 """Derivatives of x^y: one product of a power with an exact exponent and of a polynomial in y and log x.
 
-The derivative by x, `by_x` times, and by y, `by_y` times, is x^(y - by_x) P(y, log x). It is finite where the
-power and P are. Where x is 0 it is the limit from above; where y is 0, 1, 2, ... and `by_y` is not 0, it is 0.
+The derivative by x, `by_x` times, and by y, `by_y` times, is x^(y - by_x) P(y, log x). It is finite where
+the power and P are. Where x is 0 it is the limit from above; where y is 0, 1, 2, ... and `by_y` is not 0, it
+is 0.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def factor(y: Any, log: Any, by_x: int, by_y: int, mul: Callable[..., Any], add:
 
 
 def derivative(x: Any, y: Any, by_x: int, by_y: int) -> Any:
-    """The derivative of x^y, of NumPy's numbers of one floating dtype."""
+    """The derivative of x^y, of arrays of one floating dtype."""
     exponent, size = y - by_x, np.abs(x)
     small = np.abs(y) < 1
     if by_x and np.any(small):
@@ -65,4 +66,4 @@ def derivative(x: Any, y: Any, by_x: int, by_y: int) -> Any:
     undefined = np.isnan(product)
     if np.any(undefined):
         product = np.where(undefined & ((power == 0) | (polynomial == 0)), 0, product)
-    return product.astype(y.dtype, copy=False)
+    return product
