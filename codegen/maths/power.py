@@ -113,13 +113,12 @@ def _pow(b: Emitter, x: Reg, y: Reg, y_low: Reg | None) -> Reg:
 
 
 def _lower(b: Emitter, y: Reg, by: int) -> tuple[Reg, Reg | None]:
-    """y - by, and what rounding took off it."""
+    """y - by, and what rounding took off it (Dekker's fast two-sum), or where |y| > by less than a rounding of
+    y."""
     if not by:
         return y, None
     exponent = b.exact("fsub", y, float(by))
-    part = b.exact("fsub", exponent, y)
-    low = b.exact("fsub", y, b.exact("fsub", exponent, part))
-    return exponent, b.exact("fsub", low, b.exact("fadd", part, float(by)))
+    return exponent, b.exact("fsub", y, b.exact("fadd", exponent, float(by)))
 
 
 def _factor(b: Emitter, x: Reg, y: Reg, by_x: int, by_y: int) -> Reg:

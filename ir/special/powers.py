@@ -48,8 +48,7 @@ def derivative(x: Any, y: Any, by_x: int, by_y: int) -> Any:
     small = np.abs(y) < 1
     if by_x and np.any(small):
         # what rounding took off the exponent: more than a rounding of y, and powers of large x tell it
-        part = exponent - y
-        low = np.where(small, (y - (exponent - part)) - (by_x + part), 0)
+        low = np.where(small, y - (exponent + by_x), 0)
         power = np.asarray(np.power(np.where(low != 0, x + 0.0, x), exponent))
         places = np.isfinite(x) & (size > 0) & (low != 0)
         low, size_there = (np.broadcast_to(part, power.shape)[places] for part in (low, size))
