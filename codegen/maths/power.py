@@ -113,8 +113,8 @@ def _pow(b: Emitter, x: Reg, y: Reg, y_low: Reg | None) -> Reg:
 
 
 def _lower(b: Emitter, y: Reg, by: int) -> tuple[Reg, Reg | None]:
-    """y - by, and what rounding took off it (Dekker's fast two-sum), or where |y| > by less than a rounding of
-    y."""
+    """y - by, and what rounding took off it (Dekker's fast two-sum), or where |y| > by less than a rounding
+    of y."""
     if not by:
         return y, None
     exponent = b.exact("fsub", y, float(by))
