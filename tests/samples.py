@@ -382,6 +382,11 @@ def _constants(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([], {"data": data, "shape": shape, "dtype": dtype})
 
 
+def _signed_powers(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for dtype, shape, exponent in itertools.product(FLOATS, SHAPES, (0.5, 2, 3.5)):
+        yield Sample([mixed_values(dtype, shape, rng)], {"exponent": exponent})
+
+
 BY_KIND: dict[Kind, Maker] = {
     Kind.ELEMENTWISE: _elementwise,
     Kind.REDUCTION: _reductions,
@@ -397,7 +402,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "barrier": _elementwise,
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
-    "pow": _powers, "fma": _multiply_adds,
+    "pow": _powers, "signed_power": _signed_powers, "fma": _multiply_adds,
     "nan_unless_zero": _masked_floats, "warn_unless_zero": _silent_floats,
     "where": _where, "cast": _casts, "reshape": _RESHAPES, "transpose": _TRANSPOSES,
     "broadcast": _BROADCASTS, "slice": _SLICES, "update": _UPDATES, "concat": _CONCATS, "matmul": _matmuls,
@@ -416,6 +421,10 @@ ELSEWHERE = {
         "the last operand follows from the others: tests/derivatives, in the rows of hypot and arctan2",
     ),
     **dict.fromkeys(
+        ("pow_derivative", "pow_log"),
+        "the attributes say of what power and logarithm they are: tests/derivatives, in the rows of power",
+    ),
+    **dict.fromkeys(
         ("special1", "special2", "special3", "special4"),
         "their meaning is what an attribute names: tests/ir/special/test_special_accuracy.py",
     ),
@@ -423,6 +432,7 @@ ELSEWHERE = {
         ("complex", "conj", "imag", "real", "view_as_complex", "view_as_real"),
         "complex numbers have their own walk: tests/ir/test_complex_ops.py",
     ),
+    "direction": "its meaning is sign's, its derivative abs's: tests/tracejit/test_complex_derivatives.py",
     "empty": "made by the pass drop-fills, its elements are never read: tests/ir/passes/layout/test_fills.py",
     "fusion": "made by the pass fuse, never by users: tests/filetests/fuse and tests/test_fuzz.py",
     "tiled": "made by the pass tile-transforms: tests/codegen/kernels/fft/test_tiled.py",
@@ -674,6 +684,7 @@ _RENAMED = {
     "true_positions": _np_true_positions,
     "fft": _np_fft, "rfft": _np_rfft, "irfft": _np_irfft,
     "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "neg": np.negative, "pow": np.power,
+    "signed_power": lambda x, exponent: np.sign(x) * np.abs(x) ** x.dtype.type(exponent),
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,
     "ge": np.greater_equal, "bitwise_not": np.invert, "shift_left": np.left_shift,
     "shift_right": np.right_shift,

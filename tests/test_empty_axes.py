@@ -122,6 +122,7 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "iota": lambda a, b, c: iter([([], {"shape": (a, b, c), "axis": 1, "dtype": INT64})]),
     "constant": lambda a, b, c: iter([([], {"data": (1.5,) * (a * b), "shape": (a, b), "dtype": FLOAT64})]),
     "cast": lambda a, b, c: iter([([(a, b, c)], {"dtype": FLOAT32})]),
+    "signed_power": lambda a, b, c: iter([([(a, b, c)], {"exponent": 1.5})]),
     "rewritten": lambda a, b, c: iter([([(a, b, c)] * 2, {})]),
     "undifferentiable": lambda a, b, c: iter([([(a, b, c)], {"message": "there is none"})]),
     "fft": lambda a, b, c: iter(

@@ -91,6 +91,8 @@ class MathsWriter(FunctionWriter):
     erf = error_function.erf
     erfc = error_function.erfc
     pow = power.pow
+    pow_derivative = power.pow_derivative
+    pow_log = power.pow_log
     cbrt = power.cbrt
     hypot = power.hypot
     muladd = support.muladd

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...ir.special import powers as powers_of
 from ..llvm.emitter import INT_OF, Emitter, Reg
+from . import logarithm
 from .exponential import clamp, exp2_reduced, scale
 from .logarithm import split_any
 from .support import (
@@ -17,8 +19,10 @@ from .support import (
     MAGIC,
     NAN,
     STORED,
+    declared,
     muladd,
     polynomial,
+    rarely,
     two_product,
     two_sum,
 )
@@ -30,12 +34,14 @@ TWO_OVER_LN2: Final = (float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x1
 TWO_THIRDS_OVER_LN2: Final = (float.fromhex("0x1.ec709dc3a03fdp-1"), float.fromhex("0x1.d27f05548af0cp-55"))
 
 
-def _pow_f32(b: Emitter, size: Reg, y: Reg) -> Reg:
+def _pow_f32(b: Emitter, size: Reg, y: Reg, y_low: Reg | None) -> Reg:
     # Only the logarithm and its product with y need f64; what is left of them after rounding is again f32.
     e, m = split_any(b, size)
     f = b.cast(b.exact("fsub", m, 1.0), "f64")
     log2 = muladd(b, f, polynomial(b, f, elementary.LOG2_IN_F64["f64"]), b.cast(e, "f64"))
     y = b.cast(clamp(b, y, -1e30, 1e30), "f64")
+    if y_low is not None:
+        y = b.add(y, b.cast(b.select(b.isnan(y_low), 0.0, y_low), "f64"))  # NaN of an infinite y
     t = clamp(b, b.mul(y, log2), -200.0, 200.0)
     k = b.exact("fsub", b.exact("fadd", t, MAGIC["f64"]), MAGIC["f64"])
     r = b.cast(b.exact("fsub", t, k), "f32")
@@ -67,11 +73,13 @@ def _log2_wide(b: Emitter, size: Reg) -> tuple[Reg, Reg]:
     return two_sum(b, high, b.add(low, main_low))
 
 
-def _pow_f64(b: Emitter, size: Reg, y: Reg) -> Reg:
+def _pow_f64(b: Emitter, size: Reg, y: Reg, y_low: Reg | None) -> Reg:
     high, low = _log2_wide(b, size)
     y = clamp(b, y, -1e300, 1e300)
     product, product_low = two_product(b, high, y)
     product_low = muladd(b, low, y, product_low)
+    if y_low is not None:
+        product_low = muladd(b, high, y_low, product_low)
     t = clamp(b, product, -1100.0, 1100.0)
     t_low = b.select(b.eq(t, product), product_low, 0.0)
     offset = MAGIC["f64"] + 2 * BIAS["f64"]
@@ -82,10 +90,14 @@ def _pow_f64(b: Emitter, size: Reg, y: Reg) -> Reg:
 
 def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.8 in f64; special values as C99, annex F.10.4.4."""
-    if lookup.usable(b, x):
-        return power.pow(b, x, y)
+    return power.pow(b, x, y) if lookup.usable(b, x) else _pow(b, x, y, None)
+
+
+def _pow(b: Emitter, x: Reg, y: Reg, y_low: Reg | None) -> Reg:
+    """x^(y + y_low)."""
     size = b.abs(x)
-    value = _pow_f32(b, size, y) if x.dtype == "f32" else _pow_f64(b, size, y)
+    value = (_pow_f32 if x.dtype == "f32" else _pow_f64)(b, size, y, y_low)
+    x = x if y_low is None else power.unsigned_zero(b, x, y, y_low)
     integer = b.eq(b.trunc(y), y)
     half = b.mul(y, 0.5)
     odd = b.and_(integer, b.ne(b.trunc(half), half))
@@ -98,6 +110,62 @@ def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     unordered = b.unordered(x, y)
     value = b.select(unordered, b.const(NAN, x), value)
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
+
+
+def _lower(b: Emitter, y: Reg, by: int) -> tuple[Reg, Reg | None]:
+    """y - by, and what rounding took off it (Dekker's fast two-sum), or where |y| > by less than a rounding
+    of y."""
+    if not by:
+        return y, None
+    exponent = b.exact("fsub", y, float(by))
+    return exponent, b.exact("fsub", y, b.exact("fadd", exponent, float(by)))
+
+
+def _factor(b: Emitter, x: Reg, y: Reg, by_x: int, by_y: int) -> Reg:
+    log = logarithm.log(b, x) if by_y else None
+    return powers_of.factor(y, log, by_x, by_y, b.mul, b.add)  # type: ignore[no-any-return]
+
+
+def pow_derivative(b: Emitter, x: Reg, y: Reg, by_x: int, by_y: int) -> Reg:
+    """The derivative of x^y that `ir.special.powers` describes, of order 1 or more."""
+
+    def limit(b: Emitter, product: Reg, x: Reg, y: Reg) -> Reg:
+        """The derivative where a factor may be 0 or infinite, or x is negative."""
+        exponent, low = _lower(b, y, by_x)
+        factor = _factor(b, x, y, by_x, by_y)
+        if lookup.usable(b, x):
+            value, t = power.unchecked(b, x, exponent, low)
+            value = power.special(b, value, x, exponent, t, low)
+        else:
+            value = _pow(b, x, exponent, low)
+        if by_y:
+            sign = b.const((-1.0) ** by_y, x)
+            leading = b.mul(_factor(b, x, y, by_x, 0), sign) if by_x else sign
+            whole = b.and_(b.ge(y, 0.0), b.eq(b.trunc(y), y))
+            factor = b.select(b.eq(x, 0.0), b.select(whole, b.const(0.0, x), leading), factor)
+        product = b.mul(value, factor)
+        undefined = b.and_(b.isnan(product), b.or_(b.eq(value, 0.0), b.eq(factor, 0.0)))
+        return b.select(undefined, b.const(0.0, x), product)
+
+    exponent, low = _lower(b, y, by_x)
+    factor = _factor(b, x, y, by_x, by_y)
+    if lookup.usable(b, x):
+        value, t = power.unchecked(b, x, exponent, low)
+        usual = b.and_(b.lt(b.abs(t), float(BIAS[x.dtype])), b.ge(x, 0.0))
+        product = b.mul(value, factor)
+    else:
+        product = b.mul(_pow(b, x, exponent, low), factor)
+        usual = b.lt(b.abs(product), INFINITY)
+    args = (product, x, y)
+    return rarely(b, b.not_(usual), declared(b, f"tracejit.pow_limit.{by_x}.{by_y}", limit, *args), *args)
+
+
+def pow_log(b: Emitter, x: Reg, y: Reg, out: Reg) -> Reg:
+    """The product out log x, and 0 where x is 0 and y is not negative, or out is 0."""
+    product = b.mul(out, logarithm.log(b, x))
+    zero = b.and_(b.eq(x, 0.0), b.ge(y, 0.0))
+    zero = b.or_(zero, b.and_(b.isnan(product), b.eq(out, 0.0)))
+    return b.select(zero, b.const(0.0, x), product)
 
 
 #: A float's bits over three, taken from this, are the bits of about x^(-1/3): 4/3 bias less a constant that

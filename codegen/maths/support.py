@@ -115,6 +115,19 @@ def rarely(b: Emitter, condition: Reg, name: str, common: Reg, *args: Reg) -> Re
     )[0]
 
 
+def declared(b: Emitter, name: str, work: Callable[..., Reg], *args: Reg) -> str:
+    """Register an internal function of arguments like `args`, whose result `work` writes; return its name."""
+    full = f"{name}.{suffix(args[0].dtype, args[0].lanes)}"
+    if full not in b.declarations:
+        inner = Emitter(b.declarations)
+        params = [Reg(f"%p{i}", argument.dtype, argument.lanes) for i, argument in enumerate(args)]
+        result = work(inner, *params)
+        inner.ret(result)
+        signature = f"internal {result.type} @{full}({', '.join(map(str, params))})"
+        b.declarations[full] = inner.function(signature, "cold noinline nounwind")
+    return full
+
+
 def per_lane_function(
     b: Emitter,
     name: str,

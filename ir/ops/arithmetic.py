@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import importlib
+import math
 import threading
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from ..dtypes import (
     result_type,
 )
 from ..registry import Builtin, Kind
+from ..special import powers
 from ..transforms.batching import batch_pointwise
 from .define import define, elementwise, floating_function, in_float32, same_shape
 
@@ -85,17 +87,21 @@ NEG = elementwise(
 
 def _abs_rule(b: Any, ct: Any, x: Any) -> Any:
     # d|x| = Re(conj(sign x) dx)
-    sign = b.sign(x)
-    return b.mul(ct, b.conj(sign) if is_complex(x.dtype) else sign)
+    return b.mul(ct, b.conj(b.direction(x)) if is_complex(x.dtype) else b.sign(x))
+
+
+def _turning(b: Any, ct: Any, x: Any, sign: Any, at_zero: float) -> Any:
+    """The derivative of the sign of complex x = r s: ds = (dx - s Re(conj(s) dx)) / r, and `at_zero` times
+    dx at the origin."""
+    radius = b.abs(x)
+    is_zero = b.eq(radius, 0.0)
+    tangential = b.sub(ct, b.mul(b.conj(sign), b.real(b.mul(ct, sign))))
+    factor = b.where(is_zero, at_zero, 1.0)
+    return b.mul(b.div(tangential, b.where(is_zero, 1.0, radius)), factor)
 
 
 def _sign_rule(b: Any, ct: Any, x: Any, out: Any) -> Any:
-    if not is_complex(x.dtype):
-        return b.mul(ct, 0.0)
-    # of x = r s: ds = (dx - s Re(conj(s) dx)) / r, and 0 at the origin
-    radius = b.abs(x)
-    tangential = b.sub(ct, b.mul(b.conj(out), b.real(b.mul(ct, out))))
-    return b.where(b.eq(radius, 0.0), 0.0, b.div(tangential, b.where(b.eq(radius, 0.0), 1.0, radius)))
+    return _turning(b, ct, x, out, 0.0) if is_complex(x.dtype) else b.mul(ct, 0.0)
 
 
 ABS = elementwise(
@@ -107,6 +113,12 @@ SIGN = elementwise(
     "sign", "x", np.sign, doc="-1, 0 or 1; NaN of NaN; x / |x| of complex x",
     vjp={"x": _sign_rule},
     emit=lambda b, x: b.sign(x),
+)  # fmt: skip
+DIRECTION = define(
+    "direction", Kind.COMPOSITE, "x", infer=lambda types, attrs: types, eval=np.sign,
+    doc="the sign of complex x, with a derivative that is NaN at 0: the derivative of abs has none there",
+    vjp={"x": lambda b, ct, x, out: _turning(b, ct, x, out, math.nan)}, decompose=lambda b, x: b.sign(x),
+    batch=batch_pointwise,
 )  # fmt: skip
 SQUARE = elementwise(
     "square", "x", np.square, doc="x x",
@@ -143,39 +155,25 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # dtype
     if type(y) in NUMBERS:
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
-    exponent = b.sub(y, 1.0)
-    # y - 1 is rounded to the odd number -1 of a y that is nearly 0: -0.0 counts as 0.0 there. Where y is 0,
-    # this power is 1 / x, whose derivative in y counts
-    base = b.where(b.eq(exponent, -1.0), b.add(x, 0.0), x)
-    # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x goes
-    # to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
-    factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
-    power = b.pow(base, exponent)
-    if not is_complex(power.dtype):
-        power = b.mul(power, b.stop_gradient(_missing_power(b, x, y, exponent)))
-    return b.strong_mul(ct, b.strong_mul(factor, power))
-
-
-def _missing_power(b: Any, x: Any, y: Any, exponent: Any) -> Any:
-    """x^d, where d is what rounding took off ``exponent``, y - 1: for small y that is more than a rounding of
-    y, and powers of a large or small x tell it."""
-    part = b.sub(exponent, y)
-    missing = b.sub(b.sub(y, b.sub(exponent, part)), b.add(part, 1.0))
-    size = b.abs(x)
-    counts = b.logical_and(b.logical_and(b.isfinite(x), b.isfinite(y)), b.gt(size, 0.0))
-    return b.add(b.mul(b.where(counts, missing, 0.0), b.log(b.where(counts, size, 1.0))), 1.0)
+    if is_complex(ct.dtype):
+        # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
+        # goes to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
+        factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
+        return b.strong_mul(ct, b.strong_mul(factor, b.pow(x, b.sub(y, 1.0))))
+    return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))
 
 
 def _pow_y(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
     # x^y log x, and 0 at x = 0 where y >= 0 (the limit for y > 0)
-    exponent = b.real(y) if is_complex(y.dtype) else y
-    at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
-    # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will do
-    # for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
-    steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
-    positive = b.where(at_zero, 1.0, x)
-    logarithm = b.log(b.where(b.logical_and(at_zero, steep), 0.5, positive))
-    return b.strong_mul(ct, b.strong_mul(out, logarithm))
+    if is_complex(out.dtype):
+        exponent = b.real(y) if is_complex(y.dtype) else y
+        # its derivative in x is -infinity at x = 0 where y < 1, and 0 beyond: there any negative number will
+        # do for the logarithm in the product with x^(y-1), and is nothing beside x^y = 0
+        steep = b.logical_and(b.gt(exponent, 0.0), b.lt(exponent, 1.0))
+        at_zero = b.logical_and(b.eq(x, 0.0), b.ge(exponent, 0.0))
+        logarithm = b.log(b.where(at_zero, b.where(steep, 0.5, 1.0), x))
+        return b.strong_mul(ct, b.strong_mul(out, logarithm))
+    return b.strong_mul(ct, b.pow_log(x, y, out))
 
 
 POW = elementwise(
@@ -212,6 +210,55 @@ def _one_dtype(name: str) -> Any:
         return (types[0],)
 
     return infer
+
+
+def _in_one_dtype(kernel: Any) -> Any:
+    """`kernel`, of operands that eager code has not promoted."""
+    widened = in_float32(kernel)
+
+    def promoted(*operands: Any, **attrs: Any) -> Any:
+        dtype = np.result_type(*operands)
+        return widened(*[np.asarray(operand, dtype) for operand in operands], **attrs)
+
+    return promoted
+
+
+POW_DERIVATIVE = define(
+    "pow_derivative", Kind.ELEMENTWISE, "x y", cost=45.0, infer=_one_dtype("pow_derivative"),
+    doc="the derivative of x to the power y, `by_x` times by x and `by_y` times by y",
+    promote=lambda operands: (result_type(*operands),) * 2, attrs={"by_x": (int,), "by_y": (int,)},
+    eval=_in_one_dtype(powers.derivative),
+    vjp={
+        "x": lambda b, ct, x, y, by_x, by_y: b.strong_mul(
+            ct, b.pow_derivative(x, y, by_x=by_x + 1, by_y=by_y)
+        ),
+        "y": lambda b, ct, x, y, by_x, by_y: b.strong_mul(
+            ct, b.pow_derivative(x, y, by_x=by_x, by_y=by_y + 1)
+        ),
+    },
+    emit=lambda b, x, y, by_x, by_y: b.pow_derivative(x, y, by_x, by_y),
+)  # fmt: skip
+
+
+def _logarithm(x: Any, y: Any, out: Any) -> Any:
+    at_zero = np.equal(x, 0.0) & np.greater_equal(y, 0.0)
+    product = np.multiply(out, np.log(np.where(at_zero, np.ones_like(x), x)))
+    return np.where(np.isnan(product) & np.equal(out, 0.0), np.zeros_like(product), product)
+
+
+#: *Requires*: out is x^y. Its derivatives are those of x^y log x: the slope by x may overflow where they do
+#: not.
+POW_LOG = define(
+    "pow_log", Kind.ELEMENTWISE, "x y out", cost=20.0, infer=_one_dtype("pow_log"),
+    doc="out log x where out = x^y, the derivative of that in y, and 0 for x = 0 where y >= 0",
+    promote=lambda operands: (result_type(*operands),) * 3, eval=_in_one_dtype(_logarithm),
+    vjp={
+        "x": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=1)),
+        "y": lambda b, ct, x, y: b.strong_mul(ct, b.pow_derivative(x, y, by_x=0, by_y=2)),
+        "out": lambda b, ct: None,
+    },
+    emit=lambda b, x, y, out: b.pow_log(x, y, out),
+)  # fmt: skip
 
 
 #: *Requires*: r is hypot(x, y). Its derivatives by x and y are those of x / hypot(x, y): products, where

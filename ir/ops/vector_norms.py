@@ -12,7 +12,7 @@ import numpy as np
 from ...base.errors import DTypeError, ShapeError
 from ..dtypes import is_complex, real_dtype
 from ..registry import Attrs, Kind
-from ..transforms.batching import batch_axes
+from ..transforms.batching import batch_axes, batch_pointwise
 from ..types import TensorType, Types, normalize_axes, remove_axes
 from .define import define
 from .linalg.common import conjugate
@@ -67,7 +67,9 @@ def _in_range(b: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> An
         b.max(size, axes=axes) if ord > 0 else b.min(b.where(b.eq(size, 0.0), math.inf, size), axes=axes)
     )
     info = np.finfo(dtype)
-    exponent = b.floor(b.log2(b.clip(leading, float(info.smallest_subnormal), float(info.max))))
+    # complex quotients go by the reciprocal of the divisor
+    least = info.tiny if is_complex(x.dtype) else info.smallest_subnormal
+    exponent = b.floor(b.log2(b.clip(leading, float(least), float(info.max))))
     return b.div(x, b.cast(spread(b, b.exp2(exponent), shape, axes), dtype=x.dtype))
 
 
@@ -79,25 +81,59 @@ def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) 
         out = b.vector_norm(x, axes=axes, ord=ord)
     at_zero = b.eq(out, 0.0)
     norm = spread(b, b.where(at_zero, 1.0, out), shape, axes)
-    # x, with a derivative that is NaN at 0, whatever it is multiplied by
-    there_is_none = b.cast(b.where(at_zero, math.nan, 1.0), dtype=x.dtype)
-    there_is_none = spread(b, there_is_none, shape, axes)
-    y = b.rewritten(b.mul(conjugate(b, x), there_is_none), conjugate(b, x))
-    if ord == 2:
-        y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
-    else:
-        # as powers of |x| with exponents from p - 1 on, which have their derivatives at zeros, too
+    y = conjugate(b, x)
+    if ord < 1:
         size, sign = b.abs(y), b.sign(y)
         share = b.div(size, norm)
-        if ord < 1:
-            # elements so large that a negative power of them is 0 count as flat, too
-            aside = b.logical_or(b.eq(size, 0.0), b.eq(share, math.inf))
-            flat = b.logical_or(aside, spread(b, at_zero, shape, axes))
-            share, sign = b.where(flat, 1.0, share), b.where(flat, 0.0, sign)
+        # elements so large that a negative power of them is 0 count as flat, too
+        aside = b.logical_or(b.eq(size, 0.0), b.eq(share, math.inf))
+        flat = b.logical_or(aside, spread(b, at_zero, shape, axes))
+        share, sign = b.where(flat, 1.0, share), b.where(flat, 0.0, sign)
         y = b.mul(sign, b.cast(b.pow(share, ord - 1), dtype=x.dtype))
+    else:
+        if ord == 2:
+            y = b.div(y, b.cast(norm, dtype=x.dtype))  # of size 1: its products may not overflow
+        else:
+            # where y is 0, the slope of the power may be infinite, and that by the norm is 0
+            over = b.strong_div if ord < 2 else b.div
+            y = b.signed_power(over(y, b.cast(norm, dtype=x.dtype)), exponent=ord - 1)
+        # with a derivative that is NaN where the norm is 0, whatever it is multiplied by
+        there_is_none = spread(b, b.cast(b.where(at_zero, math.nan, 1.0), dtype=x.dtype), shape, axes)
+        y = b.rewritten(b.mul(y, there_is_none), y)
     return b.mul(b.cast(spread(b, ct, shape, axes), dtype=x.dtype), y)
 
 
+def _power_infer(types: Types, attrs: Attrs) -> Types:
+    if types[0].dtype.kind not in "fc":
+        raise DTypeError(f"signed_power: expected a floating operand, got {types[0]}")
+    if not attrs["exponent"] > 0:
+        raise ShapeError(f"signed_power: exponent must be positive, got {attrs['exponent']}")
+    return types
+
+
+def _power_decompose(b: Any, x: Any, exponent: float) -> Any:
+    return b.mul(b.sign(x), b.cast(b.pow(b.abs(x), exponent), dtype=x.dtype))
+
+
+def _power_rule(b: Any, ct: Any, x: Any, exponent: float) -> Any:
+    """``d y = |x|^(q-1) (dx + (q - 1) s Re(conj(s) dx))`` with ``s = sign x``."""
+    slope = b.pow(b.abs(x), exponent - 1)
+    if is_complex(x.dtype):
+        sign = b.sign(x)
+        radial = b.cast(b.mul(b.real(b.mul(ct, sign)), exponent - 1), dtype=x.dtype)
+        ct, slope = b.add(ct, b.mul(conjugate(b, sign), radial)), b.cast(slope, dtype=x.dtype)
+    else:
+        slope = b.mul(slope, exponent)
+    # a slope that is infinite is that of no direction but its own
+    return b.strong_mul(ct, slope) if exponent < 1 else b.mul(ct, slope)
+
+
+SIGNED_POWER = define(
+    "signed_power", Kind.COMPOSITE, "x", infer=_power_infer, decompose=_power_decompose,
+    eval=lambda x, exponent: np.sign(x) * np.abs(x) ** exponent, vjp={"x": _power_rule},
+    batch=batch_pointwise, attrs={"exponent": (int, float)},
+    doc="sign(x) |x|^`exponent`, of a positive exponent; the slope at 0 is infinite for those below 1",
+)  # fmt: skip
 VECTOR_NORM = define(
     "vector_norm", Kind.COMPOSITE, "x", infer=_infer, eval=_eval, decompose=_decompose, vjp={"x": _rule},
     batch=batch_axes, attrs={"axes": (tuple,), "ord": (int, float)}, defaults={"ord": 2},

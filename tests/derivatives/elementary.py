@@ -80,15 +80,15 @@ def _limits_at_zero(y: Any) -> dict[str, Any]:
 
 
 def _usual_power(largest: float) -> Callable[[float, float], bool]:
-    """Whether no power of x and no slope over- or underflows on the way, where the dtype's `largest` number
-    is that, and y - 1 is odd where y is even."""
+    """Whether no power of x over- or underflows on the way, where the dtype's `largest` number is that, and
+    y - 1 is odd where y is even."""
 
     def usual(x: float, y: float) -> bool:
         if x == 0:
             return True
         log = abs(math.log(abs(x)))
         return (
-            max(abs(y), abs(y - 1), abs(y - 2)) * log + math.log(max(abs(y), 1)) < 0.98 * math.log(largest)
+            max(abs(y), abs(y - 1), abs(y - 2)) * log < 0.98 * math.log(largest)
             and (y == 0 or abs(y) > 1e-6 or abs(x) > 1e-15)
             and (x > 0 or abs(y) < 2.0**23)
         )

@@ -125,7 +125,7 @@ def _compiled(op: Op, dtype: str, arity: int, attrs: tuple[tuple[str, Any], ...]
 
     w.loop(0, Reg("%n", "i64"), 1, step, nonempty=True)
     w.ret()
-    name = f"decisions_{op.name}_{dtype}"
+    name = "_".join(["decisions", op.name, dtype, *[str(value) for _, value in attrs]])
     pointers = "".join(f"ptr %a{place}, " for place in range(arity))
     function = w.function(f"void @{name}(ptr {w.PLACE}, ptr %out, {pointers}i64 %n)", "nounwind")
     text = text_of([*w.declarations.values(), function])

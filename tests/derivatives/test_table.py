@@ -77,6 +77,8 @@ def test_corners_of_functions_of_two(entry: Entry) -> None:
         # zeros of 1 + y log x, and factors y - 2, where rounding y - 1 tells
         ("float_power", np.float64, (2.0386928449361224e69, -0.006266030164072656)),
         ("float_power", np.float64, (1e-23, -0.0001)),
+        # slopes that overflow where the mixed derivative does not
+        ("power", np.float32, (1.96, 125.2)),
         # next to the largest number: of the result, of 1 / x, of the first derivative, of 2 x
         ("log10", np.float64, (5.529496923175593e-309,)),
         ("log2", np.float32, (4.5e-39,)),

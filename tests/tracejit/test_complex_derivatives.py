@@ -94,3 +94,34 @@ def test_derivatives_are_mpmaths(name: str, order: int) -> None:
             if name in ("expm1", "tan", "tanh", "acosh", "asin", "acos", "atan", "asinh", "atanh"):
                 bound += 4e-16
             assert abs(mpmath.mpc(complex(value)) - expected) <= bound, f"{name} at {z}: {value}"
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize(
+    "second",
+    [
+        tj.hessian,
+        lambda f: tj.jacfwd(tj.grad(f)),
+        lambda f: tj.jacrev(tj.grad(f)),
+        lambda f: tj.jacfwd(tj.jacfwd(f)),
+    ],
+    ids=["hessian", "forward over reverse", "reverse over reverse", "forward over forward"],
+)
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_absolute_values_at_zero_have_slope_0_and_no_second_derivative(
+    power: int, second: Any, wrap: Any
+) -> None:
+    """The second derivative by real and imaginary part: NaN at 0, of the other element what it is."""
+
+    def loss(parts: Any) -> Any:
+        return (abs(parts[:2] + 1j * parts[2:]) ** power).sum()
+
+    at = np.array([0.0, 3.0, 0.0, 4.0])
+    x, y, r = 3.0, 4.0, 5.0
+    slope = power * r ** (power - 2)
+    np.testing.assert_allclose(wrap(tj.grad(loss))(at), [0, x * slope, 0, y * slope], rtol=1e-15)
+    result = np.asarray(wrap(second(loss))(at))
+    assert np.isnan(result[::2, ::2]).all()
+    bend = slope * (power - 2) / r**2
+    expected = [[slope + bend * x * x, bend * x * y], [bend * x * y, slope + bend * y * y]]
+    np.testing.assert_allclose(result[1::2, 1::2], expected, rtol=1e-14, atol=1e-14)

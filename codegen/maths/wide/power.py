@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...llvm.emitter import Emitter, Reg, suffix
+from ...llvm.emitter import Emitter, Reg
 from ..bases import BINARY
 from ..exponential import exp2_wide
-from ..support import INFINITY, NAN, muladd, polynomial, rarely, two_product, two_sum
+from ..support import INFINITY, NAN, declared, muladd, polynomial, rarely, two_product, two_sum
 from ..tables import logarithms
 from . import lookup
 from .logarithm import cell
@@ -49,8 +49,15 @@ def _log2(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
     return total, b.add(b.add(lost, low), near_low)
 
 
-def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
+def unsigned_zero(b: Emitter, x: Reg, y: Reg, y_low: Reg) -> Reg:
+    """`x`, of which -0.0 is 0.0 where `y` is a whole number by rounding `y_low` off."""
+    rounded = b.and_(b.ne(y_low, 0.0), b.lt(b.abs(y), 2.0**22))
+    return b.select(rounded, b.exact("fadd", x, 0.0), x)
+
+
+def special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg, y_low: Reg | None = None) -> Reg:
     """x^y as C99, annex F.10.4.4, has it; `common` is |x|^y where |t| is below the limit."""
+    x = x if y_low is None else unsigned_zero(b, x, y, y_low)
     far = b.select(b.gt(t, 0.0), b.const(INFINITY, t), 0.0)
     # t is NaN where an operand is, and for infinity times 0, which stands for 1.
     value = b.select(b.lt(b.abs(t), LIMIT[t.dtype]), common, b.select(b.isnan(t), b.const(1.0, t), far))
@@ -65,23 +72,19 @@ def _special(b: Emitter, common: Reg, x: Reg, y: Reg, t: Reg) -> Reg:
     return b.select(b.or_(b.eq(y, 0.0), b.eq(x, 1.0)), b.const(1.0, x), value)
 
 
-def _declare(b: Emitter, *args: Reg) -> str:
-    """Register `_special` as a function."""
-    name = f"tracejit.pow_special.{suffix(args[0].dtype, args[0].lanes)}"
-    if name not in b.declarations:
-        inner = Emitter(b.declarations)
-        params = [Reg(f"%p{i}", argument.dtype, argument.lanes) for i, argument in enumerate(args)]
-        result = _special(inner, *params)
-        inner.ret(result)
-        signature = f"internal {result.type} @{name}({', '.join(map(str, params))})"
-        b.declarations[name] = inner.function(signature, "cold noinline nounwind")
-    return name
+def unchecked(b: Emitter, x: Reg, y: Reg, y_low: Reg | None) -> tuple[Reg, Reg]:
+    """|x|^(y + y_low) where the logarithm to base 2 of that is below the limit, and that logarithm."""
+    high, low = _log2(b, x)
+    t, t_low = two_product(b, y, high)
+    t_low = muladd(b, y, low, t_low)
+    if y_low is not None:
+        t_low = muladd(b, y_low, high, t_low)
+    return exp2_wide(b, t, t_low), t
 
 
 def pow(b: Emitter, x: Reg, y: Reg) -> Reg:
     """x^y, within 1.2 ulp in f32, 1.8 in f64."""
-    high, low = _log2(b, x)
-    t, t_low = two_product(b, y, high)
-    common = exp2_wide(b, t, muladd(b, y, low, t_low))
+    common, t = unchecked(b, x, y, None)
     usual = b.and_(b.lt(b.abs(t), LIMIT[x.dtype]), b.ge(x, 0.0))
-    return rarely(b, b.not_(usual), _declare(b, common, x, y, t), common, x, y, t)
+    args = (common, x, y, t)
+    return rarely(b, b.not_(usual), declared(b, "tracejit.pow_special", special, *args), *args)

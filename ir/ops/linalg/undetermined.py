@@ -7,7 +7,8 @@ and of their values may have a gradient, such as ``(v * f(w)) @ v^H``, but neith
 the values' say what it is: there the quotient is NaN.
 
 Vectors of nearly equal values are determined up to roundings over the difference of the values, and so are
-quotients: where few digits are left, there is a warning.
+quotients; derivatives of quotients, up to roundings over its square. Where less than half of the digits are
+left, there is a warning.
 
 Compiled code warns as eager code does: ``warn_unless_zero`` becomes a branch that calls Python.
 """
@@ -31,20 +32,26 @@ from ...types import TensorType, Types
 from ..define import define, same_shape
 from .common import column_of, offsets, row_of, unit_roundoff
 
+_NEARLY_EQUAL: Final = (
+    "gradients have few right digits where eigenvalues or singular values are nearly equal, by less than "
+    "{share:.0e} of the largest one: rounding is divided by the {divisor}; sqrtm, logm, expm, polar, pinv, "
+    "inv and matrix_power have exact derivatives: docs/linalg.md"
+)
 #: Warnings by the attribute `of`, which says whose derivative it is.
 _WARNINGS: Final = {
     "vectors": "gradients are NaN where eigenvalues or singular values are equal: their vectors are not "
     "determined there; sqrtm, logm, expm, polar, pinv, inv and matrix_power have derivatives: docs/linalg.md",
-    "close vectors": "gradients have few right digits where eigenvalues or singular values are nearly equal, "
-    "by less than {share:.0e} of the largest one: rounding is divided by the difference; sqrtm, logm, expm, "
-    "polar, pinv, inv and matrix_power have exact derivatives: docs/linalg.md",
+    "close vectors": _NEARLY_EQUAL,
+    "slopes of close vectors": _NEARLY_EQUAL,
     "basis": "gradients of eigenvalues are NaN where a matrix has no basis of eigenvectors",
     "columns": "gradients of QR factors are NaN where columns are not independent",
 }
 
 
 def _warn(of: str, dtype: DType) -> None:
-    text = _WARNINGS[of].format(share=few_digits(dtype))
+    order = 2 if of == "slopes of close vectors" else 1
+    divisor = "square of the difference" if order == 2 else "difference"
+    text = _WARNINGS[of].format(share=few_digits(dtype, order), divisor=divisor)
     warnings.warn(text, UndeterminedGradientWarning, stacklevel=user_stacklevel())
 
 
@@ -120,9 +127,10 @@ NAN_UNLESS_ZERO = define(
 )  # fmt: skip
 
 
-def few_digits(dtype: Any) -> float:
-    """The difference of values, as a part of the largest, by which a quotient has a third of its digits."""
-    return math.pow(unit_roundoff(dtype), 2 / 3)
+def few_digits(dtype: Any, order: int) -> float:
+    """The difference of values, as a part of the largest, at which a quotient by its power `order` has half
+    of its digits."""
+    return math.pow(unit_roundoff(dtype), 0.5 / order)
 
 
 def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> Any:
@@ -131,24 +139,36 @@ def quotients(b: Any, x: Any, divisors: Any, scale: Any, *, diagonal: bool) -> A
     Where a divisor is 0 up to rounding, the vectors turn by an amount that their values do not say: the
     quotient is NaN, but for an x that is 0, as that of vectors which nothing depends on. Where values are
     equal to the last bit, a function of them may be 0 for both, and x is 0 that need not be: NaN, too. Where
-    it is small, a warning says that few digits are right. Each step is linear in `x`, so that forward mode,
-    which differentiates by it, says the same.
+    it is small, a warning says that few digits are right, of the quotient or of its derivative. Each step is
+    linear in `x`, so that forward mode, which differentiates by it, says the same.
     """
     shape = tuple(x.shape)
     size = b.abs(b.stop_gradient(divisors))
     near = b.le(size, b.mul(scale, 4 * shape[-1] * unit_roundoff(scale.dtype)))
-    close = b.logical_and(b.le(size, b.mul(scale, few_digits(scale.dtype))), b.logical_not(near))
+
+    def below(order: int) -> Any:
+        bound = b.mul(scale, few_digits(scale.dtype, order))
+        return b.logical_and(b.le(size, bound), b.logical_not(near))
+
     unknown = near
     if not diagonal:
         row, column = offsets(b, x)
         aside = b.broadcast(b.ne(row, column), shape=shape)
         x, unknown = b.where(aside, x, 0.0), b.logical_and(near, aside)
+    told = b.logical_and(below(2), b.ne(b.stop_gradient(x), 0.0))
+    divisors = _warn_of_derivative(b, divisors, told, of="slopes of close vectors")
     factor = b.where(near, 1.0, b.div(1.0, b.where(near, 1.0, divisors)))
     factor = b.where(b.logical_and(unknown, b.eq(size, 0.0)), math.nan, factor)
     if is_complex(x.dtype) and not is_complex(factor.dtype):
         factor = b.cast(factor, dtype=x.dtype)
-    quotient = b.warn_unless_zero(b.mul(x, factor), close, of="close vectors")
+    quotient = b.warn_unless_zero(b.mul(x, factor), below(1), of="close vectors")
     return nan_unless_zero(b, quotient, unknown, "vectors")
+
+
+def _warn_of_derivative(b: Any, x: Any, mask: Any, of: str) -> Any:
+    """`x`, real or complex, with a warning where mask and its cotangent or tangent is not 0."""
+    change = b.sub(x, b.stop_gradient(x))
+    return b.rewritten(b.warn_unless_zero(change, mask, of=of), x)
 
 
 def nan_unless_zero(b: Any, x: Any, mask: Any, of: str) -> Any:

@@ -49,6 +49,16 @@ def _mul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | Non
     return None
 
 
+def _strong_mul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    """A product by a finite number but 0 is a usual one."""
+    x, y = instruction.operands
+    for value, other in ((x, y), (y, x)):
+        constant = constant_of(other, defs) if value.dtype.kind == "f" else None
+        if constant is not None and constant != 0 and math.isfinite(constant):
+            return value if constant == 1 else b.mul(value, other)
+    return None
+
+
 def _add(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     x, y = instruction.operands
     for value, other in ((x, y), (y, x)):
@@ -329,6 +339,7 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "add": (_add,),
     "sub": (_sub,),
     "mul": (_mul,),
+    "strong_mul": (_strong_mul,),
     "div": (_div,),
     "reciprocal": (_reciprocal,),
     "neg": (_neg,),

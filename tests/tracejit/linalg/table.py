@@ -302,7 +302,6 @@ TABLE: dict[str, Row] = {
         lambda x: L.norm(x.reshape(-1), 1.5),
         lambda a: p_norm(a, 1.5),
         ["zero", "identity", "defective"],
-        roundings=1024.0,
     ),
     "linalg.norm, 0.5": norm(
         lambda x: L.norm(x.reshape(-1), 0.5), lambda a: p_norm(a, 0.5), ["zero", "identity", "defective"]

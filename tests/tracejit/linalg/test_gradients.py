@@ -370,6 +370,61 @@ def test_gradients_use_the_factors_of_the_forward_pass(
     assert sorted(factorizations(function, at)) == sorted(expected)
 
 
+#: Second derivatives of a function of one array, by modes.
+SECOND = {
+    "hessian": tj.hessian,
+    "forward over reverse": lambda f: tj.jacfwd(tj.grad(f)),
+    "reverse over reverse": lambda f: tj.jacrev(tj.grad(f)),
+    "reverse over forward": lambda f: tj.jacrev(tj.jacfwd(f)),
+    "forward over forward": lambda f: tj.jacfwd(tj.jacfwd(f)),
+    "batch": lambda f: lambda x: tj.vmap(tj.hessian(f))(tj.stack([x + 1, x]))[1],
+}
+
+
+def of_vector(x: Any, order: float) -> Any:
+    return tj.linalg.norm(x, order)
+
+
+def of_rows(x: Any, order: float) -> Any:
+    return tj.linalg.norm(tj.stack([x, 2 * x]), order, axis=1).sum() / 3
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("mode", SECOND)
+@pytest.mark.parametrize("norm", [of_vector, of_rows])
+@pytest.mark.parametrize("order", [1, 1.01, 1.5, 2, 2.5, 3, 7])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_second_derivatives_of_norms_at_zeros(
+    norm: Any, order: float, mode: str, wrap: Any, dtype: Any
+) -> None:
+    """The second derivative of a norm of order p by an element that is 0 is infinite for 1 < p < 2, 1 / n for
+    p = 2, and 0 beyond; by it and another one it is 0."""
+    x = np.array([0.0, 1.5, -0.0, -2.0], dtype)
+    with np.errstate(all="ignore"):  # of powers of zeros
+        second = wrap(SECOND[mode](lambda x: norm(x, order)))(x)
+    size = np.abs(x, dtype=np.float64)
+    n = (size**order).sum() ** (1 / order)
+    slope = np.sign(x) * (size / n) ** (order - 1)
+    itself = np.where(size > 0, size, 1) ** (order - 2) / n ** (order - 1)
+    itself[size == 0] = np.inf if 1 < order < 2 else 1 / n if order == 2 else 0
+    expected = (order - 1) * (np.diag(itself) - np.outer(slope, slope) / n) if order > 1 else np.zeros((4, 4))
+    rounding = 32 * np.finfo(dtype).eps
+    np.testing.assert_allclose(second, expected, rtol=rounding, atol=rounding)
+    np.testing.assert_allclose(wrap(tj.grad(lambda x: norm(x, order)))(x), slope, rtol=rounding)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("mode", SECOND)
+@pytest.mark.parametrize("order", [1.5, 2, 3])
+def test_norms_of_zeros_have_slope_0_and_no_second_derivative(order: float, mode: str, wrap: Any) -> None:
+    zeros = np.zeros(4)
+    with np.errstate(all="ignore"):
+        second = wrap(SECOND[mode](lambda x: of_vector(x, order)))(zeros)
+    assert np.isnan(np.diag(second)).all()
+    for loss in (of_vector, lambda x, order: of_vector(x[:2] + 1j * x[2:], order)):
+        assert not np.any(wrap(tj.grad(lambda x, loss=loss: loss(x, order)))(zeros))
+
+
 @pytest.mark.parametrize("wrap", [lambda f: f, tj.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize("order", [0.5, 0.25, -0.5, -1, -2.5])
 @pytest.mark.parametrize("small", [0.0, -0.0, 1e-150, 1e-300])

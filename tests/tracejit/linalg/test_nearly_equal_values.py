@@ -31,9 +31,20 @@ def squared(x: Any) -> Any:
     return (v * w * w) @ v.mT
 
 
+def fourth_power(x: Any) -> Any:
+    _, s, vh = L.svd(x, full_matrices=False)
+    return (vh.mT * s**4) @ vh
+
+
 def reassembled(x: Any) -> Any:
     u, s, vh = L.svd(x, full_matrices=False)
     return (u * s) @ vh
+
+
+def second_of_fourth_power(x: Any, d: Any) -> Any:
+    """The second derivative of (x^T x)^2 along `d`."""
+    product, slope, bend = x.T @ x, d.T @ x + x.T @ d, 2 * d.T @ d
+    return bend @ product + 2 * slope @ slope + product @ bend
 
 
 def fourth_powers(x: Any, d: Any) -> Any:
@@ -42,15 +53,22 @@ def fourth_powers(x: Any, d: Any) -> Any:
     return 2 * np.trace(product @ (2 * d.T @ d)) + 2 * np.trace(slope @ slope)
 
 
-#: Cases by name: the function, whether it takes symmetric matrices, and the exact derivative along a
-#: direction: the first one, or where the function is a number the second one.
-FUNCTIONS: dict[str, tuple[Loss, bool, Callable[[Any, Any], Any]]] = {
-    "eigh": (squared, True, lambda x, d: x @ d + d @ x),
-    "svd": (reassembled, False, lambda x, d: d),
-    "eigvalsh": (lambda x: (L.eigvalsh(symmetric(x)) ** 3).sum(), True, lambda x, d: 6 * np.trace(x @ d @ d)),
-    "eigvals": (lambda x: (L.eigvals(x) ** 3).real.sum(), True, lambda x, d: 6 * np.trace(x @ d @ d)),
-    "svdvals": (lambda x: (L.svdvals(x) ** 4).sum(), False, fourth_powers),
-}
+#: Cases by name: the function, whether it takes symmetric matrices, the order of the derivative that is taken
+#: of it, the power of the difference by which that divides, and the exact one along a direction.
+FUNCTIONS: dict[str, tuple[Loss, bool, int, int, Callable[[Any, Any], Any]]] = {
+    "eigh": (squared, True, 1, 1, lambda x, d: x @ d + d @ x),
+    "eigh, second": (squared, True, 2, 2, lambda x, d: 2 * d @ d),
+    "svd": (reassembled, False, 1, 1, lambda x, d: d),
+    "svd, second": (fourth_power, False, 2, 2, second_of_fourth_power),
+    "eigvalsh": (
+        lambda x: (L.eigvalsh(symmetric(x)) ** 3).sum(),
+        True, 2, 1, lambda x, d: 6 * np.trace(x @ d @ d),
+    ),
+    "eigvals": (
+        lambda x: (L.eigvals(x) ** 3).real.sum(), True, 2, 1, lambda x, d: 6 * np.trace(x @ d @ d)
+    ),
+    "svdvals": (lambda x: (L.svdvals(x) ** 4).sum(), False, 2, 1, fourth_powers),
+}  # fmt: skip
 RNG = np.random.default_rng(SEED)
 
 
@@ -61,18 +79,20 @@ def turn() -> Any:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_digits_are_right_or_missed_with_a_warning(name: str, dtype: Any) -> None:
-    function, is_symmetric, exact = FUNCTIONS[name]
+    function, is_symmetric, order, power, exact = FUNCTIONS[name]
     if name == "eigvals" and dtype == np.float32:
         pytest.skip("computes in float64")
 
     def slope(x: Any, direction: Any, weights: Any) -> Any:
-        if name in ("eigh", "svd"):
-            return (tj.grad(lambda x: (function(x) * weights).sum())(x) * direction).sum()
-        return (tj.grad(lambda x: (tj.grad(function)(x) * direction).sum())(x) * direction).sum()
+        def along(loss: Loss, order: int) -> Loss:
+            return along(lambda x: (tj.grad(loss)(x) * direction).sum(), order - 1) if order else loss
+
+        return along(lambda x: (function(x) * weights).sum(), order)(x)
 
     eps, compiled = float(np.finfo(dtype).eps), tj.jit(slope)
-    # from differences beyond those that count as equal to ones that leave half of the digits
-    for gap in np.geomspace(64 * 4 * eps, eps**0.5, 7):
+    bound = 4 * eps ** (0.5 / power)
+    # from differences beyond those that count as equal to ones that leave more than half of the digits
+    for gap in [*np.geomspace(64 * 4 * eps, bound, 5), bound + 64 * eps, 2 * bound, 8 * bound]:
         values, left, right = np.array([1.0, 1.0 + gap, 4.0]), turn(), turn()
         at = (left * values) @ (left if is_symmetric else right).T
         direction, weights = RNG.uniform(0.5, 1.5, (2, 3, 3))
@@ -81,18 +101,18 @@ def test_digits_are_right_or_missed_with_a_warning(name: str, dtype: Any) -> Non
         arguments = [tj.tensor(x.astype(dtype)) for x in (at, direction, weights)]
         at, direction, weights = (np.asarray(x, np.float64) for x in arguments)
         expected = exact(at, direction)
-        expected = (expected * weights).sum() if np.ndim(expected) else expected
+        expected = (expected * weights).sum()
         told = [warned_of(run, *arguments) for run in (slope, compiled)]
         results = [float(result) for result, _ in told]
         message = f"seed {SEED}, difference {gap:.1e}: {results}, not {expected}; {told}"
-        size = np.linalg.norm(weights) * np.linalg.norm(direction) * 4.0**3 * 12
+        size = np.linalg.norm(weights) * np.linalg.norm(direction) ** order * 4.0**3 * 12
         for result in results:
-            assert abs(result - expected) <= size * eps / gap, message
+            assert abs(result - expected) <= size * eps / min(gap, 1) ** power, message
         # the values that LAPACK finds are some roundings of the largest away from these
         for _, texts in told:
-            if gap < 4 * eps ** (2 / 3) - 32 * eps:
+            if gap < bound - 32 * eps:
                 assert any("nearly equal" in text for text in texts), message
-            elif gap > 4 * eps ** (2 / 3) + 32 * eps:
+            elif gap > bound + 32 * eps:
                 assert not texts, message
 
 
