@@ -25,7 +25,7 @@ from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
-from ...grouping.inlining import is_inline
+from ...grouping.inlining import is_inline, parts_of
 from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ...types import Shape, contiguous_strides
@@ -85,7 +85,9 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
 
 def _repeats(instruction: Instruction, defs: Definitions) -> bool:
     """Whether a large part repeats elements other than in long stretches, which a copy would read where they
-    lie."""
+    lie, and no nest that computes parts reads the others, too."""
+    if parts_of(instruction, defs):
+        return False
     for part in instruction.operands:
         source, access = resolve(part, defs)
         if part.type.size < LARGE or source.type.size == part.type.size or is_inline(defs.get(source), defs):

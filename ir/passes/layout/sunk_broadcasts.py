@@ -17,7 +17,7 @@ which there may not be enough of.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 import numpy as np
@@ -161,6 +161,9 @@ class _Sinking:
             return value
         if value in self.joins:
             return self._emitted(OPS["reshape"], (value,), {"shape": shape})
+        view = defined_by(value, "reshape", self.defs)
+        if view is not None:
+            return self._reshaped(view.operands[0], shape)
         result: Value = self.b.reshape(value, shape=shape)
         self.defs[result] = self.b.body[-1]
         return result
@@ -261,14 +264,18 @@ class _Sinking:
         for operand in instruction.operands:
             part = lines.get(operand)
             whole = part.fine if part is not None else operand.shape if joins else fine
-            sizes = tuple([1 if axis in axes else size for axis, size in enumerate(whole)])
+            sizes = _without(whole, axes)
             if part is not None:
-                operands.append(self._repeat(part.value, sizes))
+                operands.append(self._repeat(self._reshaped(part.value, _without(part.value.shape, axes)), sizes))
             else:
                 constant = constant_of(operand, self.defs)
                 operands.append(self.b.full(value=constant, shape=sizes, dtype=operand.dtype))
-        result = self._emitted(instruction.op, operands, instruction.attrs)
-        return self._whole(result, fine, shape)
+        attrs = dict(instruction.attrs)
+        if joins:
+            attrs["axis"] -= sum(axis < attrs["axis"] for axis in axes)
+        result = self._emitted(instruction.op, operands, attrs)
+        among = tuple([1 if axis in axes else size for axis, size in enumerate(fine)])
+        return self._whole(self._reshaped(result, among), fine, shape)
 
     def _reduction(self, instruction: Instruction, line: Line) -> Value | None:
         """Folds: what is repeated along other axes is folded once; of what is repeated along the folded ones,
@@ -524,6 +531,11 @@ class _Sinking:
             [_with_params(region, order[shift:], params[shift:], shift) for region in instruction.regions]
         )
         return self.b.append(instruction.op, tuple(given), attrs, regions=regions)
+
+
+def _without(sizes: Shape, axes: Container[int]) -> Shape:
+    """`sizes` of the other axes than `axes`."""
+    return tuple([size for axis, size in enumerate(sizes) if axis not in axes])
 
 
 def _merged(sizes: Shape, group: range, size: int) -> Shape:
