@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from .repeated_matrices import once_for_repeated_matrices
 
 #: Folds that repeated elements do not change.
 IDEMPOTENT: Final = ("max", "min", "nanmax", "all", "any")
+_T = TypeVar("_T")
 _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 
 
@@ -57,20 +58,6 @@ def _is_large_broadcast(instruction: Instruction) -> bool:
     return whole.size >= LARGE and source.type.size < whole.size
 
 
-def _spread(function: Function) -> set[Value]:
-    """Values that only results are made of, by arithmetic and views: nests write those with the arithmetic
-    inside, and beside such a result nothing large is in memory."""
-    read: set[Value] = set()
-    spread: set[Value] = set()
-    for instruction in reversed(function.body):
-        arithmetic = instruction.op.kind is Kind.ELEMENTWISE or instruction.op.kind is Kind.VIEW
-        if arithmetic and read.isdisjoint(instruction.results):
-            spread.update(instruction.results)
-        else:
-            read.update(instruction.operands)
-    return spread
-
-
 class _Sinking:
     """Rewrites a Function; `lines` has the values that are repeated. The small ones among them
     may be factors of large ones."""
@@ -84,7 +71,6 @@ class _Sinking:
         self.joins: dict[Value, Join] = {}
         self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
         self.changed = False
-        self.spread = _spread(function)
         #: Instructions of the body that `_define` has noted.
         self.noted = 0
 
@@ -244,8 +230,6 @@ class _Sinking:
             lines[operand] = line
         if not lines:
             return None
-        if instruction.result in self.spread and not all(line.is_plain for line in lines.values()):
-            return None
         if joins:
             cuts = [CommonAxes(line.value.shape, line.fine, line.counts) for line in lines.values()]
         else:
@@ -367,8 +351,13 @@ class _Sinking:
 
     def _transpose(self, instruction: Instruction, line: Line) -> Value:
         perm = tuple([axis for place in instruction.attrs["perm"] for axis in line.groups[place]])
-        moved = self._emitted(instruction.op, (line.value,), {"perm": perm})
-        return self._whole(moved, tuple([line.fine[axis] for axis in perm]), instruction.result.shape)
+        fine, sizes = [tuple([own[axis] for axis in perm]) for own in (line.fine, line.value.shape)]
+        kept = [axis for axis in perm if not line.repeated[axis]]
+        value = self._reshaped(line.value, tuple([line.fine[axis] for axis in sorted(kept)]))
+        if kept != sorted(kept):
+            order = tuple([sorted(kept).index(axis) for axis in kept])
+            value = self._emitted(instruction.op, (value,), {"perm": order})
+        return self._whole(self._reshaped(value, sizes), fine, instruction.result.shape)
 
     def _slice(self, instruction: Instruction, line: Line) -> Value | None:
         """A slice along axes none of which is merged."""
@@ -383,10 +372,14 @@ class _Sinking:
                 own = line.value.shape[axis]
                 parts.append((0, own, 1) if merges or own == 1 else part)
                 fine.append(line.fine[axis] if merges else shape[place])
-        start, size, step = zip(*parts, strict=True) if parts else ((), (), ())
+        ones = {axis for axis, own in enumerate(line.repeated) if own}
+        own = _without(parts, ones)
+        start, size, step = zip(*own, strict=True) if own else ((), (), ())
         value = line.value
-        if size != value.shape or any(by != 1 for by in step):
+        if size != _without(value.shape, ones) or any(by != 1 for by in step):
+            value = self._reshaped(value, _without(value.shape, ones))
             value = self._emitted(instruction.op, (value,), {"start": start, "size": size, "step": step})
+            value = self._reshaped(value, tuple([part[1] for part in parts]))
         return self._whole(value, tuple(fine), shape)
 
     def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
@@ -533,9 +526,9 @@ class _Sinking:
         return self.b.append(instruction.op, tuple(given), attrs, regions=regions)
 
 
-def _without(sizes: Shape, axes: Container[int]) -> Shape:
-    """`sizes` of the other axes than `axes`."""
-    return tuple([size for axis, size in enumerate(sizes) if axis not in axes])
+def _without(values: Sequence[_T], axes: Container[int]) -> tuple[_T, ...]:
+    """`values` of the axes other than `axes`."""
+    return tuple([value for axis, value in enumerate(values) if axis not in axes])
 
 
 def _merged(sizes: Shape, group: range, size: int) -> Shape:
