@@ -32,6 +32,7 @@ from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
+from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
 from .repeated_matrices import once_for_repeated_matrices
 
@@ -70,6 +71,7 @@ class _Sinking:
         self.lines: dict[Value, Line] = {}
         self.joins: dict[Value, Join] = {}
         self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
+        self.gathers = GatherReader(self.b, self.joins, self.lines, self.defs, self._emitted)
         self.changed = False
         #: Instructions of the body that `_define` has noted.
         self.noted = 0
@@ -168,6 +170,9 @@ class _Sinking:
             if constant is not None:
                 scalar = self.b.scalar(constant, instruction.result.dtype)
                 return (self._repeat(scalar, instruction.result.shape),)
+        if op.name == "gather":
+            taken = self.gathers.read(instruction)
+            return None if taken is None else (taken,)
         if not self.joins.keys().isdisjoint(instruction.operands):
             read = self.join_reader.read(instruction, self.defs)
             if read is not None:
