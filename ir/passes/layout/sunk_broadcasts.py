@@ -31,6 +31,7 @@ from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
+from .merged_lines import running_fold, sorted_places
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
@@ -412,6 +413,10 @@ class _Sinking:
             (value,) = b.append(op, (self._reshaped(line.value, ordered),), attrs)
             fine = (*line.fine[: group[0]], count, whole // count)
             return self._whole(self._reshaped(value, (*ordered, 1)), fine, instruction.result.shape)
+        if 1 < count < whole:
+            merged = self._merged_lines(instruction, line, group)
+            if merged is not None:
+                return merged
         fine, value, place = _merged(line.fine, group, whole), line.value, group[0]
         if count < whole and count > 1:
             value = self._repeat(
@@ -433,6 +438,19 @@ class _Sinking:
             attrs = {**attrs, "axis": place}
         result = self._emitted(op, (self._repeat(value, tuple(sizes)),), attrs)
         return self._line_of(instruction, result, fine, place)
+
+    def _merged_lines(self, instruction: Instruction, line: Line, group: range) -> Value | None:
+        """Results along merged axes, some of which are repeated, that follow from what is not."""
+        if instruction.op.name == "argsort":
+            places, whole = sorted_places(self.b, line, group), instruction.result.shape[-1]
+            return self._whole(places, (*line.fine[: group[0]], whole), instruction.result.shape)
+        running = running_fold(self.b, self._emitted, instruction.op, line, group, instruction.attrs)
+        if running is None:
+            return None
+        result = self._whole(running, line.fine, instruction.result.shape)
+        self._define()
+        self.lines[result] = Line(running, line.fine, line.counts)
+        return result
 
     def _line_of(self, instruction: Instruction, result: Value, fine: Shape, place: int) -> Value:
         """`result`, of lines along the axis `place` of an operand with axes `fine`, repeated along others.
