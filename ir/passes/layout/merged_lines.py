@@ -101,7 +101,7 @@ def sorted_places(b: Any, line: Line, group: range) -> Value:
     others the result has the size of what is repeated."""
     places = _SortedPlaces(b, line, group)
     total = places.lines * places.whole
-    (stacked,) = in_pieces(b, total, places.arrays, places.piece)
+    stacked = in_pieces(b, total, places.arrays, places.piece)
     return b.reshape(stacked, shape=(*line.value.shape[: group[0]], places.whole))  # type: ignore[no-any-return]
 
 

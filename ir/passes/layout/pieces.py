@@ -9,32 +9,87 @@ from ...builder import Builder
 from ...dtypes import INT64
 from ...graph import Value
 from ...registry import OPS
+from .repeated_axes import Line
 
 #: Elements of a piece: what is computed of them stays in a second-level cache, and a step is short beside it.
-_MOST: Final = 1 << 14
-_LEAST: Final = 1 << 10
+MOST_PIECE: Final = 1 << 14
+LEAST_PIECE: Final = 1 << 10
 
 
-def piece_size(total: int, least: int = _LEAST) -> int:
+def piece_size(total: int, least: int = LEAST_PIECE) -> int:
     """The largest size, from `least` on, of equal pieces of `total` elements; that of all where there is
     none."""
-    sizes = range(max(least, min(_MOST, total)), least - 1, -1)
+    sizes = range(min(max(MOST_PIECE, 2 * least), total), least - 1, -1)
     return next((size for size in sizes if total % size == 0), total)
 
 
 def in_pieces(
     b: Any, total: int, shared: Sequence[Value], compute: Callable[[Any, Value, Sequence[Value]], Value]
-) -> Sequence[Value]:
+) -> Value:
     """The elements that ``compute(b, numbers, shared)`` makes of their numbers up to `total`, in rows: pieces
     that it is called for, which all read `shared`."""
     size = piece_size(total)
+
+    def step(body: Any, first: Value, values: Sequence[Value]) -> Value:
+        return compute(body, _numbers(body, first, size), values)
+
+    return _scan(b, total, size, 0, (*shared,), (), step)
+
+
+def sum_of_pieces(
+    b: Any, line: Line, others: Sequence[Value], size: int, start: Value, add: Callable[..., Value]
+) -> Value:
+    """Start from `start`, and ``add(b, so far, elements, *others)`` for each piece of `size` elements of
+    `line`, which is flat, and of `others`."""
+    total = line.shape[0]
+
+    def step(body: Any, first: Value, values: Sequence[Value]) -> Value:
+        so_far, few, *pieces = values
+        return add(body, so_far, elements_at(body, line, few, _numbers(body, first, size)), *pieces)
+
+    rows = [b.reshape(value, shape=(total // size, size)) for value in others]
+    return _scan(b, total, size, 1, (start, line.value), rows, step)
+
+
+def elements_at(b: Any, line: Line, value: Value, numbers: Value) -> Value:
+    """The elements of the flat `line` with these `numbers`, which are inside, from the `value` that it
+    repeats."""
+    places: list[Any] = []
+    for size, repeated in zip(reversed(line.fine), reversed(line.repeated), strict=True):
+        above = b.floor_divide(numbers, size)
+        if not repeated:
+            places.append(b.sub(numbers, b.mul(above, size)))
+        numbers = above
+    if not places:
+        return b.broadcast_to(b.reshape(value, shape=(1,)), numbers.shape)  # type: ignore[no-any-return]
+    own = [size for size, repeated in zip(line.fine, line.repeated, strict=True) if not repeated]
+    return b.gather(b.reshape(value, shape=tuple(own)), *reversed(places))  # type: ignore[no-any-return]
+
+
+def _numbers(b: Any, first: Value, size: int) -> Value:
+    """The numbers from `first` on."""
+    return b.add(b.iota(shape=(size,), axis=0, dtype=INT64), b.broadcast_to(first, (size,)))  # type: ignore[no-any-return]
+
+
+def _scan(
+    b: Any,
+    total: int,
+    size: int,
+    carries: int,
+    whole: Sequence[Value],
+    rows: Sequence[Value],
+    step: Callable[[Any, Value, Sequence[Value]], Value],
+) -> Value:
+    """The result of a scan of ``step(b, number of the first element, values)``, whose values are those of
+    `whole` and the rows."""
     count = total // size
+    firsts = b.mul(b.iota(shape=(count,), axis=0, dtype=INT64), size)
     body: Any = Builder()
     body.location = b.location
-    params = [body.parameter(value.type) for value in shared]
-    first = body.parameter(b.iota(shape=(count,), axis=0, dtype=INT64).type.with_shape(()))
-    number = body.add(body.iota(shape=(size,), axis=0, dtype=INT64), body.broadcast_to(first, (size,)))
-    region = body.finish("piece", [compute(body, number, params)])
-    firsts = b.mul(b.iota(shape=(count,), axis=0, dtype=INT64), size)
-    attrs = {"carries": 0, "slices": 1, "length": count, "reverse": False}
-    return b.append(OPS["scan"], (*shared, firsts), attrs, regions=(region,))  # type: ignore[no-any-return]
+    values = [body.parameter(value.type) for value in whole]
+    values += [body.parameter(value.type.with_shape(value.shape[1:])) for value in rows]
+    first = body.parameter(firsts.type.with_shape(()))
+    region = body.finish("piece", [step(body, first, values)])
+    attrs = {"carries": carries, "slices": len(rows) + 1, "length": count, "reverse": False}
+    (result,) = b.append(OPS["scan"], (*whole, *rows, firsts), attrs, regions=(region,))
+    return result  # type: ignore[no-any-return]

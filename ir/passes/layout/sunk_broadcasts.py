@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
 from .merged_lines import running_fold, sorted_places
+from .pieces import LEAST_PIECE, piece_size, sum_of_pieces
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
@@ -493,7 +494,7 @@ class _Sinking:
         b, (places, *weights) = self.b, instruction.operands
         line = self.lines.get(places)
         if line is None:
-            return None
+            return self._sum_of_weights(instruction, places, weights[0])
         copies = math.prod(size for size, own in zip(line.fine, line.repeated, strict=True) if own)
         flat = (places.type.size // copies,)
         few = self._reshaped(line.value, flat)
@@ -504,6 +505,20 @@ class _Sinking:
         total = self._emitted(OPS["sum"], (self._reshaped(weights[0], line.fine),), {"axes": axes})
         (sums,) = b.append(instruction.op, (few, self._reshaped(total, flat)), instruction.attrs)
         return sums
+
+    def _sum_of_weights(self, instruction: Instruction, places: Value, weights: Value) -> Value | None:
+        """Sums of repeated weights at places that are not, piece by piece: each as long as the sums are."""
+        line, result = self.lines[weights], instruction.result
+        size = piece_size(places.type.size, max(LEAST_PIECE, 4 * result.type.size))
+        if size == places.type.size:
+            return None
+
+        def add(b: Any, sums: Value, elements: Value, numbers: Value) -> Value:
+            (own,) = b.append(instruction.op, (numbers, elements), instruction.attrs)
+            return b.add(sums, own)  # type: ignore[no-any-return]
+
+        start = self.b.full(value=0.0, shape=result.shape, dtype=result.dtype)
+        return sum_of_pieces(self.b, line, (places,), size, start, add)
 
     # -- control flow -----------------------------------------------------------------------------
 
