@@ -16,10 +16,10 @@ MOST_PIECE: Final = 1 << 14
 LEAST_PIECE: Final = 1 << 10
 
 
-def piece_size(total: int, least: int = LEAST_PIECE) -> int:
-    """The largest size, from `least` on, of equal pieces of `total` elements; that of all where there is
-    none."""
-    sizes = range(min(max(MOST_PIECE, 2 * least), total), least - 1, -1)
+def piece_size(total: int, least: int = LEAST_PIECE, most: int = MOST_PIECE) -> int:
+    """The largest size, from `least` to `most`, of equal pieces of `total` elements; that of all where there
+    is none."""
+    sizes = range(min(most, total), least - 1, -1)
     return next((size for size in sizes if total % size == 0), total)
 
 
@@ -36,34 +36,41 @@ def in_pieces(
     return _scan(b, total, size, 0, (*shared,), (), step)
 
 
-def sum_of_pieces(
-    b: Any, line: Line, others: Sequence[Value], size: int, start: Value, add: Callable[..., Value]
+def folded_pieces(
+    b: Any, line: Line, others: Sequence[Value], size: int, start: Value, fold: Callable[..., Value]
 ) -> Value:
-    """Start from `start`, and ``add(b, so far, elements, *others)`` for each piece of `size` elements of
-    `line`, which is flat, and of `others`."""
+    """Begin with `start`, and take ``fold(b, so far, rows, *others)`` for each piece of `size` rows of `line`
+    and of `others`."""
     total = line.shape[0]
 
     def step(body: Any, first: Value, values: Sequence[Value]) -> Value:
         so_far, few, *pieces = values
-        return add(body, so_far, elements_at(body, line, few, _numbers(body, first, size)), *pieces)
+        return fold(body, so_far, rows_at(body, line, few, _numbers(body, first, size)), *pieces)
 
-    rows = [b.reshape(value, shape=(total // size, size)) for value in others]
+    rows = [b.reshape(value, shape=(total // size, size, *value.shape[1:])) for value in others]
     return _scan(b, total, size, 1, (start, line.value), rows, step)
 
 
-def elements_at(b: Any, line: Line, value: Value, numbers: Value) -> Value:
-    """The elements of the flat `line` with these `numbers`, which are inside, from the `value` that it
-    repeats."""
+def rows_at(b: Any, line: Line, value: Value, numbers: Value) -> Value:
+    """The rows of `line` along its first axis with these `numbers`, which are inside, from the `value` that
+    it repeats."""
+    group, *rest = line.groups
     places: list[Any] = []
-    for size, repeated in zip(reversed(line.fine), reversed(line.repeated), strict=True):
-        above = b.floor_divide(numbers, size)
-        if not repeated:
-            places.append(b.sub(numbers, b.mul(above, size)))
-        numbers = above
-    if not places:
-        return b.broadcast_to(b.reshape(value, shape=(1,)), numbers.shape)  # type: ignore[no-any-return]
-    own = [size for size, repeated in zip(line.fine, line.repeated, strict=True) if not repeated]
-    return b.gather(b.reshape(value, shape=tuple(own)), *reversed(places))  # type: ignore[no-any-return]
+    above = numbers
+    for axis in reversed(group):
+        before = b.floor_divide(above, line.fine[axis])
+        if not line.repeated[axis]:
+            places.append(b.sub(above, b.mul(before, line.fine[axis])))
+        above = before
+    inner = value.shape[len(group) :]
+    own = tuple([line.fine[axis] for axis in group if not line.repeated[axis]])
+    taken = b.reshape(value, shape=(*(own or (1,)), *inner))
+    if places:
+        taken = b.gather(taken, *reversed(places))
+    fine = (*numbers.shape, *[line.fine[axis] for axes in rest for axis in axes])
+    shape = (*numbers.shape, *line.shape[1:])
+    whole = b.broadcast_to(taken, fine)
+    return whole if fine == shape else b.reshape(whole, shape=shape)  # type: ignore[no-any-return]
 
 
 def _numbers(b: Any, first: Value, size: int) -> Value:

@@ -32,7 +32,7 @@ from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
 from .merged_lines import running_fold, sorted_places
-from .pieces import LEAST_PIECE, piece_size, sum_of_pieces
+from .pieces import LEAST_PIECE, MOST_PIECE, folded_pieces, piece_size
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
@@ -195,6 +195,8 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
+        elif op.kind is Kind.SCATTER:
+            result = self._scatter(instruction)
         elif op.name == "searchsorted":
             result = self._search(instruction)
         elif op.name == "matmul":
@@ -507,18 +509,38 @@ class _Sinking:
         return sums
 
     def _sum_of_weights(self, instruction: Instruction, places: Value, weights: Value) -> Value | None:
-        """Sums of repeated weights at places that are not, piece by piece: each as long as the sums are."""
-        line, result = self.lines[weights], instruction.result
-        size = piece_size(places.type.size, max(LEAST_PIECE, 4 * result.type.size))
-        if size == places.type.size:
+        """Sums of repeated weights at places that are not, piece by piece: each is longer than the sums."""
+        line, result, total = self.lines[weights], instruction.result, places.type.size
+        least = max(LEAST_PIECE, 4 * result.type.size)
+        size = piece_size(total, least, max(MOST_PIECE, 2 * least))
+        if size == total:
             return None
 
-        def add(b: Any, sums: Value, elements: Value, numbers: Value) -> Value:
+        def fold(b: Any, sums: Value, elements: Value, numbers: Value) -> Value:
             (own,) = b.append(instruction.op, (numbers, elements), instruction.attrs)
             return b.add(sums, own)  # type: ignore[no-any-return]
 
         start = self.b.full(value=0.0, shape=result.shape, dtype=result.dtype)
-        return sum_of_pieces(self.b, line, (places,), size, start, add)
+        return folded_pieces(self.b, line, (places,), size, start, fold)
+
+    def _scatter(self, instruction: Instruction) -> Value | None:
+        """Writes of repeated slices, some slices at a time."""
+        array, value, *indices = instruction.operands
+        line, count, rank = self.lines.get(value), indices[0].type.size, len(indices[0].shape)
+        if line is None or value.type.size < LARGE:
+            return None
+        slices = value.shape[rank:]
+        cut = cut_by(line, (count, *slices))
+        size = piece_size(count, 1, max(1, MOST_PIECE // max(1, math.prod(slices))))
+        if cut is None or size == count:
+            return None
+        line = self._cut(line, cut)
+        places = [self._reshaped(index, (count,)) for index in indices]
+
+        def fold(b: Any, written: Value, rows: Value, *places: Value) -> Value:
+            return b.append(instruction.op, (written, rows, *places), instruction.attrs)[0]  # type: ignore[no-any-return]
+
+        return folded_pieces(self.b, line, places, size, array, fold)
 
     # -- control flow -----------------------------------------------------------------------------
 
