@@ -57,8 +57,9 @@ def read_joins(function: Function) -> Function:
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         mine = readers.get(instruction.result, ())
         inside = instruction.result not in kept and 0 < len(mine) <= MOST_READERS
-        pays = inside and not any(map(why_alone, mine)) and _pays(instruction, defs)
-        return _windows(b, instruction) if pays or _repeats(instruction, defs) else None
+        inside = inside and not any(map(why_alone, mine))
+        pays = inside and _pays(instruction, defs)
+        return _windows(b, instruction) if pays or _repeats(instruction, inside, defs) else None
 
     joined = rewrite(function, {"concat": (rule,)})
     mapped = _Parts(joined).run()
@@ -83,9 +84,9 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
     return slices > 0
 
 
-def _repeats(instruction: Instruction, defs: Definitions) -> bool:
+def _repeats(instruction: Instruction, inside: bool, defs: Definitions) -> bool:
     """Whether a large part repeats elements other than in long stretches, which a copy would read where they
-    lie, and no nest that computes parts reads the others, too."""
+    lie, and no nest that computes parts reads the others, too; or any, where arithmetic alone reads it."""
     if parts_of(instruction, defs):
         return False
     for part in instruction.operands:
@@ -94,7 +95,7 @@ def _repeats(instruction: Instruction, defs: Definitions) -> bool:
             continue
         strides, _ = element_strides(access, contiguous_strides(source.shape), part.type.ndim)
         row = part.shape[-1] * part.dtype.itemsize
-        if 0 in strides and (strides[-1] != 1 or row < machine().line_bytes):
+        if 0 in strides and (inside or strides[-1] != 1 or row < machine().line_bytes):
             return True
     return False
 
