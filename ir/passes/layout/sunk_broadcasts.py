@@ -16,6 +16,7 @@ which there may not be enough of.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Container, Sequence
 from typing import Any, Final, TypeVar
@@ -195,6 +196,8 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
+        elif op.kind is Kind.CONVOLUTION:
+            result = self._convolution(instruction)
         elif op.kind is Kind.SCATTER:
             result = self._scatter(instruction)
         elif op.name == "searchsorted":
@@ -358,6 +361,28 @@ class _Sinking:
         factor = self._repeat(alone, (*batch, *y.shape))
         return self._emitted(OPS["matmul"], (x, factor), {})
 
+    def _convolution(self, instruction: Instruction) -> Value | None:
+        """Convolutions of images that are repeated, by kernels that are, and of groups in which both are, each
+        once."""
+        (x, w), whole = instruction.operands, instruction.result.shape
+        images, kernels = self._plain(x), self._plain(w)
+        groups = len(x.shape) == 5
+        sizes = {x: list(x.shape), w: list(w.shape)}
+        if images is not None and images.repeated[0]:
+            sizes[x][0] = 1
+        if kernels is not None and kernels.repeated[groups]:
+            sizes[w][groups] = 1
+        if groups and images is not None and kernels is not None:
+            if images.repeated[1] and kernels.repeated[0]:
+                sizes[x][1] = sizes[w][0] = 1
+        if all(tuple(own) == value.shape for value, own in sizes.items()):
+            return None
+        lines = ((x, images), (w, kernels))
+        operands = [
+            value if line is None else self._repeat(line.value, tuple(sizes[value])) for value, line in lines
+        ]
+        return self._repeat(self._emitted(instruction.op, operands, instruction.attrs), whole)
+
     def _transpose(self, instruction: Instruction, line: Line) -> Value:
         perm = tuple([axis for place in instruction.attrs["perm"] for axis in line.groups[place]])
         fine, sizes = [tuple([own[axis] for axis in perm]) for own in (line.fine, line.value.shape)]
@@ -369,14 +394,16 @@ class _Sinking:
         return self._whole(self._reshaped(value, sizes), fine, instruction.result.shape)
 
     def _slice(self, instruction: Instruction, line: Line) -> Value | None:
-        """A slice along axes none of which is merged."""
+        """A slice along axes none of which is merged; along a merged one, whole copies and the ends."""
         attrs, shape = instruction.attrs, instruction.result.shape
+        for place, group in enumerate(line.groups):
+            own = tuple([attrs[name][place] for name in ("start", "size", "step")])
+            if len(group) > 1 and own != (0, line.shape[place], 1):
+                return self._slice_of_copies(instruction, line, place)
         parts, fine = [], []
         for place, group in enumerate(line.groups):
             part = tuple([attrs[name][place] for name in ("start", "size", "step")])
             merges = len(group) > 1
-            if merges and part != (0, line.shape[place], 1):
-                return None
             for axis in group:
                 own = line.value.shape[axis]
                 parts.append((0, own, 1) if merges or own == 1 else part)
@@ -390,6 +417,62 @@ class _Sinking:
             value = self._emitted(instruction.op, (value,), {"start": start, "size": size, "step": step})
             value = self._reshaped(value, tuple([part[1] for part in parts]))
         return self._whole(value, tuple(fine), shape)
+
+    def _slice_of_copies(self, instruction: Instruction, line: Line, place: int) -> Value | None:
+        """A slice along merged axes: of copies that follow each other, copies that begin elsewhere and a part
+        of one; of elements each of which is repeated, fewer copies of the first and the last one."""
+        attrs, source, group = instruction.attrs, instruction.operands[0], line.groups[place]
+        start, size, step = [attrs[name][place] for name in ("start", "size", "step")]
+        if len(group) != 2 or step != 1 or source.type.size < LARGE:
+            return None
+        others = [attrs[name][:place] + attrs[name][place + 1 :] for name in ("size", "step")]
+        if others != [line.shape[:place] + line.shape[place + 1 :], (1,) * (len(line.shape) - 1)]:
+            return None
+        first, last = group
+        value, count, inner = line.value, line.fine[first], line.fine[last]
+        pieces: list[tuple[Value, int, int]] = []
+        if line.repeated[first] and not line.repeated[last]:
+            begin, copies, rest = start % inner, size // inner, size % inner
+            if begin:
+                turned = [self._part(value, last, *ends) for ends in ((begin, inner - begin), (0, begin))]
+                value = self._emitted(OPS["concat"], turned, {"axis": last})
+            if copies:
+                pieces.append((value, copies, inner))
+            if rest:
+                pieces.append((self._part(value, last, 0, rest), 1, rest))
+        elif line.repeated[last] and not line.repeated[first]:
+            stop = start + size
+            ends = [start, min(-(-start // inner) * inner, stop), max(stop // inner * inner, start), stop]
+            ends[2] = max(ends[1], ends[2])
+            for begin, end in itertools.pairwise(ends):
+                if begin < end:
+                    few = min(end - begin, inner)
+                    elements = -(-end // inner) - begin // inner
+                    pieces.append((self._part(value, first, begin // inner, elements), elements, few))
+        if not pieces:
+            return None
+        parts = []
+        for few, *sizes in pieces:
+            fine = (*line.fine[:first], *sizes, *line.fine[last + 1 :])
+            shape = (*source.shape[:place], math.prod(sizes), *source.shape[place + 1 :])
+            parts.append(self._whole(few, fine, shape))
+        if len(parts) == 1:
+            return parts[0]
+        if line.repeated[last]:  # two that begin at different elements have no parts in common
+            self._define()
+            self.joins[instruction.result] = Join(place, tuple(parts))
+            return None
+        return self._emitted(OPS["concat"], parts, {"axis": place})
+
+    def _part(self, value: Value, axis: int, start: int, size: int) -> Value:
+        """The part of `value` along `axis`."""
+        sizes = _along(value.shape, axis, size)
+        if sizes == value.shape:
+            return value
+        places = tuple([start if place == axis else 0 for place in range(len(sizes))])
+        return self._emitted(
+            OPS["slice"], (value,), {"start": places, "size": sizes, "step": (1,) * len(sizes)}
+        )
 
     def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
         """A reshape that merges no axis that is repeated with one that is not."""
@@ -487,9 +570,19 @@ class _Sinking:
         among, values = instruction.operands
         line = self.lines.get(values)
         if line is None:
-            return None
-        (found,) = self.b.append(instruction.op, (among, line.value), instruction.attrs)
+            return self._search_among(instruction, self.lines[among], values)
+        found = self._emitted(instruction.op, (among, line.value), instruction.attrs)
         return self._whole(found, line.fine, values.shape)
+
+    def _search_among(self, instruction: Instruction, line: Line, values: Value) -> Value | None:
+        """A search among elements each of which is repeated, and so among the elements."""
+        cut = cut_by(line, line.shape)
+        if cut is None or len(cut.fine) > 2 or cut.sizes[-1] != 1:
+            return None
+        copies, count = cut.fine[-1], math.prod(cut.fine[:-1])
+        few = self._reshaped(line.value, (count,))
+        (found,) = self.b.append(instruction.op, (few, values), instruction.attrs)
+        return self._times(found, copies)
 
     def _histogram(self, instruction: Instruction) -> Value | None:
         """Counts, or sums of weights: what is repeated once, with the sums of the weights of all copies."""
