@@ -43,6 +43,8 @@ class Join:
 
     axis: int
     parts: tuple[Value, ...]
+    #: Whether all but one are one number: nests of arithmetic read such a value through a window.
+    fills: bool = False
 
     @property
     def sizes(self) -> Shape:
@@ -108,7 +110,7 @@ class JoinReader:
         constants = [constant_of(operand, defs) for operand in instruction.operands]
         slices = [_slice_of(operand, axis, self.lines) for operand in instruction.operands]
         for join, constant, line in zip(joins, constants, slices, strict=True):
-            if join is not None and (join.axis != axis or join.sizes != first.sizes):
+            if join is not None and (join.fills or join.axis != axis or join.sizes != first.sizes):
                 return None
             if join is None and constant is None and line is None:
                 return None

@@ -196,6 +196,8 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
+        elif op.kind is Kind.UPDATE:
+            self._note_update(instruction)
         elif op.kind is Kind.CONVOLUTION:
             result = self._convolution(instruction)
         elif op.kind is Kind.SCATTER:
@@ -564,6 +566,29 @@ class _Sinking:
                 above = following
         fine = (*line.fine[:place], *line.fine[group[-1] + 1 :])
         return self._whole(result, fine, instruction.result.shape)
+
+    def _note_update(self, instruction: Instruction) -> None:
+        """Add the result of a slice written into others to the `joins`: it is memory where its readers need
+        it."""
+        (around, inside), attrs, result = instruction.operands, instruction.attrs, instruction.result
+        axes = [axis for axis, size in enumerate(inside.shape) if size != result.shape[axis]]
+        if not axes or 0 in inside.shape or any(step != 1 for step in attrs["step"]):
+            return
+        if result.type.size < LARGE or not any(
+            value in self.lines and value.type.size >= LARGE for value in (around, inside)
+        ):
+            return
+        axis, whole = axes[0], result.shape[axes[0]]
+        start, size = attrs["start"][axis], inside.shape[axis]
+        if len(axes) > 1:
+            starts = _along(attrs["start"], axis, 0)
+            inside = self._emitted(
+                instruction.op, (self._part(around, axis, start, size), inside), {**attrs, "start": starts}
+            )
+        parts = [self._part(around, axis, 0, start), inside, self._part(around, axis, start + size, whole - start - size)]
+        self._define()
+        parts = [part for part in parts if part.type.size]
+        self.joins[result] = Join(axis, tuple(parts), fills=constant_of(around, self.defs) is not None)
 
     def _search(self, instruction: Instruction) -> Value | None:
         """A search for values that are repeated, each once."""
