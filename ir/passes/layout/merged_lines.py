@@ -23,7 +23,7 @@ from .repeated_axes import Line
 #: Appends an op, sunk: ``emit(op, operands, attrs)``.
 _Emit = Callable[[Op, Sequence[Value], Attrs], Value]
 #: The fold of each running fold, and the op that combines two.
-_FOLDS: Final[Mapping[str, tuple[str, str]]] = {
+RUNNING: Final[Mapping[str, tuple[str, str]]] = {
     "cumsum": ("sum", "add"), "cumprod": ("prod", "mul"), "cummax": ("max", "maximum"),
     "cummin": ("min", "minimum"),
 }  # fmt: skip
@@ -32,7 +32,7 @@ _FOLDS: Final[Mapping[str, tuple[str, str]]] = {
 def running_fold(b: Builder, emit: _Emit, op: Op, line: Line, group: range, attrs: Attrs) -> Value | None:
     """The running fold of `line` along the axes of `group`, which are there in the result; along others it
     has the size of what is repeated. None where there is none."""
-    if line.value.dtype.kind not in "fiu" or op.name not in _FOLDS:
+    if line.value.dtype.kind not in "fiu" or op.name not in RUNNING:
         return None
     return _Running(b, emit, op, bool(attrs["reverse"])).along(line.value, line.fine, list(group))
 
@@ -42,22 +42,29 @@ class _Running:
 
     def __init__(self, b: Any, emit: _Emit, op: Op, reverse: bool) -> None:
         self.b, self.emit, self.op, self.reverse = b, emit, op, reverse
-        fold, combine = _FOLDS[op.name]
+        fold, combine = RUNNING[op.name]
         self.fold, self.combine = OPS[fold], OPS[combine]
 
     def along(self, value: Value, fine: Sequence[int], axes: list[int]) -> Value:
         """The running fold of `value`, repeated to `fine` along `axes`, over all of them."""
+        shape = tuple([fine[axis] if axis in axes else size for axis, size in enumerate(value.shape)])
+        *outer, result = [
+            self.b.broadcast_to(part, shape) if part.shape != shape else part
+            for part in self._parts(value, fine, axes)
+        ]
+        for before in reversed(outer):  # in one nest, without what some of the axes have in common
+            (result,) = self.b.append(self.combine, (before, result), {})
+        return result
+
+    def _parts(self, value: Value, fine: Sequence[int], axes: list[int]) -> list[Value]:
+        """The fold of what is in front along each axis, the last one's with the element itself."""
         first, *rest = axes
         if not rest:
-            return self._over(value, fine, first)
-        inner = self.along(value, fine, rest)
-        every = self._sized(value, fine, rest)
-        folded = self.emit(self.fold, (every,), {"axes": tuple(rest)})
+            return [self._over(value, fine, first)]
+        folded = self.emit(self.fold, (self._sized(value, fine, rest),), {"axes": tuple(rest)})
         ones = [1 if axis in rest else size for axis, size in enumerate(value.shape)]
-        before = self._before(self._over(self.b.reshape(folded, shape=tuple(ones)), fine, first), first)
-        shape = tuple([fine[axis] if axis in axes else size for axis, size in enumerate(value.shape)])
-        operands = [self.b.broadcast_to(part, shape) for part in (before, inner)]
-        return self.emit(self.combine, operands, {})
+        running = self._over(self.b.reshape(folded, shape=tuple(ones)), fine, first)
+        return [self._before(running, first), *self._parts(value, fine, rest)]
 
     def _sized(self, value: Value, fine: Sequence[int], axes: Sequence[int]) -> Value:
         shape = [fine[axis] if axis in axes else size for axis, size in enumerate(value.shape)]
@@ -148,7 +155,8 @@ class _SortedPlaces:
 
     def _first_places(self) -> Value:
         """The place of each element's first copy."""
-        b, rest, result = self.b, self.order, self.b.mul(self.order, 0)
+        b, rest = self.b, self.order
+        result: Value = b.mul(rest, 0)
         kept, below = self.count, self.whole
         for size, repeated in self.axes:
             below //= size

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ...builder import Builder
 from ...dtypes import INT64
-from ...graph import Value
+from ...graph import Instruction, Value
 from ...registry import OPS
 from .repeated_axes import Line
 
@@ -71,6 +72,37 @@ def rows_at(b: Any, line: Line, value: Value, numbers: Value) -> Value:
     shape = (*numbers.shape, *line.shape[1:])
     whole = b.broadcast_to(taken, fine)
     return whole if fine == shape else b.reshape(whole, shape=shape)  # type: ignore[no-any-return]
+
+
+def sum_of_weights(b: Any, instruction: Instruction, line: Line) -> Value | None:
+    """Sums of weights that `line` repeats, in pieces longer than the sums; None where there are none."""
+    (places, _), result = instruction.operands, instruction.result
+    least = max(LEAST_PIECE, 4 * result.type.size)
+    size = piece_size(places.type.size, least, max(MOST_PIECE, 2 * least))
+    if size == places.type.size:
+        return None
+
+    def fold(b: Any, sums: Value, elements: Value, numbers: Value) -> Value:
+        (own,) = b.append(instruction.op, (numbers, elements), instruction.attrs)
+        return b.add(sums, own)  # type: ignore[no-any-return]
+
+    start = b.full(value=0.0, shape=result.shape, dtype=result.dtype)
+    return folded_pieces(b, line, (places,), size, start, fold)
+
+
+def scatter_of_slices(b: Any, instruction: Instruction, line: Line) -> Value | None:
+    """A scatter of slices that `line` repeats, along one axis; None where all are one piece."""
+    array, _, *indices = instruction.operands
+    count = line.shape[0]
+    size = piece_size(count, 1, max(1, MOST_PIECE // max(1, math.prod(line.shape[1:]))))
+    if size == count:
+        return None
+
+    def fold(b: Any, written: Value, rows: Value, *places: Value) -> Value:
+        return b.append(instruction.op, (written, rows, *places), instruction.attrs)[0]  # type: ignore[no-any-return]
+
+    places = [b.reshape(index, shape=(count,)) for index in indices]
+    return folded_pieces(b, line, places, size, array, fold)
 
 
 def _numbers(b: Any, first: Value, size: int) -> Value:

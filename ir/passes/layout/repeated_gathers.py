@@ -65,9 +65,7 @@ class GatherReader:
             return self._of_arithmetic(operand, indices, attrs)
         return None
 
-    def _once(
-        self, operand: Value, indices: Sequence[Value], attrs: Attrs, shape: Shape
-    ) -> Value | None:
+    def _once(self, operand: Value, indices: Sequence[Value], attrs: Attrs, shape: Shape) -> Value | None:
         """A gather at indices that are all repeated along some axes."""
         lines = {index: self.lines.get(index) for index in indices if constant_of(index, self.defs) is None}
         own = [line for line in lines.values() if line is not None]
@@ -140,7 +138,7 @@ class GatherReader:
     def _of_join(
         self, operand: Value, join: Join, indices: Sequence[Value], attrs: Attrs, result: Value
     ) -> Value | None:
-        """A gather from parts: along other axes, of each part; along theirs, of the one that has the place."""
+        """A gather from parts: along other axes, of each; along theirs, of the one that has the place."""
         b, indexed = self.b, indexed_axes(len(indices), attrs["axes"])
         if join.axis not in indexed:
             slices = sliced_axes(len(operand.shape), len(indices), indexed)

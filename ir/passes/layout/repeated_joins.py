@@ -22,16 +22,13 @@ from ...ops.signal.fourier import has_pairs
 from ...registry import OPS, Attrs, Kind, Op
 from ...types import Shape
 from ..rewriting import Definitions, constant_of
+from .merged_lines import RUNNING
 from .repeated_axes import PLACES, Line
 
 #: The ops that combine folds of parts.
 _COMBINE: Final[Mapping[str, str]] = {
     "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or",
     "all": "logical_and",
-}  # fmt: skip
-#: The fold of each running fold.
-_FOLDS: Final[Mapping[str, str]] = {
-    "cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
 }  # fmt: skip
 #: Appends an op, sunk: ``emit(op, operands, attrs)``.
 _Emit = Callable[[Op, Sequence[Value], Attrs], Value]
@@ -157,14 +154,13 @@ class JoinReader:
             return None
         if op.name in PLACES:
             return self._place(instruction, parts, join.axis)
-        fold = _FOLDS.get(op.name)
-        if fold is None:
+        if op.name not in RUNNING:
             return None
+        fold, combine = [OPS[name] for name in RUNNING[op.name]]
         reverse, results, before = bool(attrs["reverse"]), [], None
         for part in reversed(parts) if reverse else parts:
             result = self.emit(op, (part,), attrs)
-            folded = self.emit(OPS[fold], (part,), {"axes": (join.axis,)})
-            combine = OPS[_COMBINE[fold]]
+            folded = self.emit(fold, (part,), {"axes": (join.axis,)})
             if before is not None:
                 among = (*part.shape[: join.axis], 1, *part.shape[join.axis + 1 :])
                 offset = self.emit(OPS["reshape"], (before,), {"shape": among})
@@ -224,9 +220,7 @@ class JoinReader:
         shape = value.shape
         start = tuple([first if place == axis else 0 for place in range(len(shape))])
         sizes = (*shape[:axis], size, *shape[axis + 1 :])
-        return self.emit(
-            OPS["slice"], (value,), {"start": start, "size": sizes, "step": (1,) * len(shape)}
-        )
+        return self.emit(OPS["slice"], (value,), {"start": start, "size": sizes, "step": (1,) * len(shape)})
 
     def _slice(self, instruction: Instruction, join: Join) -> Value | None:
         """A slice of each part: along the joined axis, of those that it has elements of."""

@@ -8,18 +8,18 @@
     broadcast(x).T @ broadcast(y) =  n x.T y                      for n copies along the sum
     scan(broadcast(x))            =  a scan whose steps all read x
 
-and the rules of `constant_lines` along a line of one repeated element, of `repeated_joins` for joins,
-of `repeated_matrices` for linear algebra, and of `repeated_lines` for other ops on lines. A nest of elements
-reads a broadcast where it lies, and so do products and convolutions. Everything else would have it in memory,
-which there may not be enough of.
+and the rules of `constant_lines` along a line of one repeated element, of `merged_lines` along one that was
+merged, of `repeated_joins` and `implied_joins` for joins, of `repeated_gathers`, of `repeated_matrices` for
+linear algebra, of `pieces` for sums and writes at places, and of `repeated_lines` for other ops on lines. A
+nest of elements reads a broadcast where it lies, and so do products and convolutions. Everything else would
+have it in memory, which there may not be enough of.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Container, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -32,8 +32,9 @@ from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
+from .implied_joins import join_of_copies, join_of_update
 from .merged_lines import running_fold, sorted_places
-from .pieces import LEAST_PIECE, MOST_PIECE, folded_pieces, piece_size
+from .pieces import scatter_of_slices, sum_of_weights
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
@@ -143,9 +144,14 @@ class _Sinking:
         return Line(self._reshaped(line.value, cut.sizes), cut.fine, cut.counts)
 
     def _plain(self, value: Value) -> Line | None:
-        """The line that `value` repeats along axes of its own."""
+        """The line that `value` repeats along axes of its own: of one number, too."""
         line = self.lines.get(value)
-        return line if line is not None and line.is_plain else None
+        if line is not None:
+            return line if line.is_plain else None
+        constant, ones = constant_of(value, self.defs), (1,) * len(value.shape)
+        if constant is None or value.type.size < LARGE:
+            return None
+        return Line(self.b.full(value=constant, shape=ones, dtype=value.dtype), value.shape, ones)
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
         if value.shape == shape:
@@ -176,10 +182,18 @@ class _Sinking:
         if op.name == "gather":
             taken = self.gathers.read(instruction)
             return None if taken is None else (taken,)
+        if op.kind is Kind.UPDATE:
+            join = join_of_update(self._emitted, instruction, {*self.lines, *self.joins}, self.defs)
+            if join is not None:  # it is there where its readers need it
+                self.joins[instruction.result] = join
+            return None
         if not self.joins.keys().isdisjoint(instruction.operands):
             read = self.join_reader.read(instruction, self.defs)
             if read is not None:
                 return (read,)
+        if op.name == "matmul":
+            product = self._contraction(instruction)
+            return None if product is None else (product,)
         if self.lines.keys().isdisjoint(instruction.operands):
             return None
         if op.kind.traits.control:
@@ -196,16 +210,12 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
-        elif op.kind is Kind.UPDATE:
-            self._note_update(instruction)
         elif op.kind is Kind.CONVOLUTION:
             result = self._convolution(instruction)
         elif op.kind is Kind.SCATTER:
             result = self._scatter(instruction)
         elif op.name == "searchsorted":
             result = self._search(instruction)
-        elif op.name == "matmul":
-            result = self._contraction(instruction)
         elif line is not None and op.kind is Kind.REDUCTION:
             result = self._reduction(instruction, line)
         elif line is not None and op.kind.traits.along_axis:
@@ -264,7 +274,9 @@ class _Sinking:
             whole = part.fine if part is not None else operand.shape if joins else fine
             sizes = _without(whole, axes)
             if part is not None:
-                operands.append(self._repeat(self._reshaped(part.value, _without(part.value.shape, axes)), sizes))
+                operands.append(
+                    self._repeat(self._reshaped(part.value, _without(part.value.shape, axes)), sizes)
+                )
             else:
                 constant = constant_of(operand, self.defs)
                 operands.append(self.b.full(value=constant, shape=sizes, dtype=operand.dtype))
@@ -352,9 +364,9 @@ class _Sinking:
         """The repeated value of which `value` is a reshape."""
         reshape = defined_by(value, "reshape", self.defs)
         source = reshape.operands[0] if reshape is not None else None
-        if source is None or self._plain(source) is None or source.type.size < LARGE or len(source.shape) < 3:
+        if source is None or source not in self.lines or not self.lines[source].is_plain:
             return None
-        return source
+        return source if source.type.size >= LARGE and len(source.shape) > 2 else None
 
     def _times_matrix(self, x: Value, y: Value) -> Value:
         """The product of each matrix of `x` with the one `y`."""
@@ -364,8 +376,7 @@ class _Sinking:
         return self._emitted(OPS["matmul"], (x, factor), {})
 
     def _convolution(self, instruction: Instruction) -> Value | None:
-        """Convolutions of images that are repeated, by kernels that are, and of groups in which both are, each
-        once."""
+        """Convolutions of images that are repeated, by kernels that are, and of groups in which both are."""
         (x, w), whole = instruction.operands, instruction.result.shape
         images, kernels = self._plain(x), self._plain(w)
         groups = len(x.shape) == 5
@@ -374,9 +385,9 @@ class _Sinking:
             sizes[x][0] = 1
         if kernels is not None and kernels.repeated[groups]:
             sizes[w][groups] = 1
-        if groups and images is not None and kernels is not None:
-            if images.repeated[1] and kernels.repeated[0]:
-                sizes[x][1] = sizes[w][0] = 1
+        both = images is not None and kernels is not None and images.repeated[1] and kernels.repeated[0]
+        if groups and both:
+            sizes[x][1] = sizes[w][0] = 1
         if all(tuple(own) == value.shape for value, own in sizes.items()):
             return None
         lines = ((x, images), (w, kernels))
@@ -399,8 +410,8 @@ class _Sinking:
         """A slice along axes none of which is merged; along a merged one, whole copies and the ends."""
         attrs, shape = instruction.attrs, instruction.result.shape
         for place, group in enumerate(line.groups):
-            own = tuple([attrs[name][place] for name in ("start", "size", "step")])
-            if len(group) > 1 and own != (0, line.shape[place], 1):
+            ends = tuple([attrs[name][place] for name in ("start", "size", "step")])
+            if len(group) > 1 and ends != (0, line.shape[place], 1):
                 return self._slice_of_copies(instruction, line, place)
         parts, fine = [], []
         for place, group in enumerate(line.groups):
@@ -411,8 +422,8 @@ class _Sinking:
                 parts.append((0, own, 1) if merges or own == 1 else part)
                 fine.append(line.fine[axis] if merges else shape[place])
         ones = {axis for axis, own in enumerate(line.repeated) if own}
-        own = _without(parts, ones)
-        start, size, step = zip(*own, strict=True) if own else ((), (), ())
+        kept = _without(parts, ones)
+        start, size, step = zip(*kept, strict=True) if kept else ((), (), ())
         value = line.value
         if size != _without(value.shape, ones) or any(by != 1 for by in step):
             value = self._reshaped(value, _without(value.shape, ones))
@@ -421,60 +432,16 @@ class _Sinking:
         return self._whole(value, tuple(fine), shape)
 
     def _slice_of_copies(self, instruction: Instruction, line: Line, place: int) -> Value | None:
-        """A slice along merged axes: of copies that follow each other, copies that begin elsewhere and a part
-        of one; of elements each of which is repeated, fewer copies of the first and the last one."""
-        attrs, source, group = instruction.attrs, instruction.operands[0], line.groups[place]
-        start, size, step = [attrs[name][place] for name in ("start", "size", "step")]
-        if len(group) != 2 or step != 1 or source.type.size < LARGE:
+        join = join_of_copies(self._emitted, instruction, line, place)
+        if join is None:
             return None
-        others = [attrs[name][:place] + attrs[name][place + 1 :] for name in ("size", "step")]
-        if others != [line.shape[:place] + line.shape[place + 1 :], (1,) * (len(line.shape) - 1)]:
+        if len(join.parts) == 1:
+            return join.parts[0]
+        if line.repeated[line.groups[place][-1]]:
+            # two slices that begin at different elements have no parts in common: it is there, too
+            self.joins[instruction.result] = join
             return None
-        first, last = group
-        value, count, inner = line.value, line.fine[first], line.fine[last]
-        pieces: list[tuple[Value, int, int]] = []
-        if line.repeated[first] and not line.repeated[last]:
-            begin, copies, rest = start % inner, size // inner, size % inner
-            if begin:
-                turned = [self._part(value, last, *ends) for ends in ((begin, inner - begin), (0, begin))]
-                value = self._emitted(OPS["concat"], turned, {"axis": last})
-            if copies:
-                pieces.append((value, copies, inner))
-            if rest:
-                pieces.append((self._part(value, last, 0, rest), 1, rest))
-        elif line.repeated[last] and not line.repeated[first]:
-            stop = start + size
-            ends = [start, min(-(-start // inner) * inner, stop), max(stop // inner * inner, start), stop]
-            ends[2] = max(ends[1], ends[2])
-            for begin, end in itertools.pairwise(ends):
-                if begin < end:
-                    few = min(end - begin, inner)
-                    elements = -(-end // inner) - begin // inner
-                    pieces.append((self._part(value, first, begin // inner, elements), elements, few))
-        if not pieces:
-            return None
-        parts = []
-        for few, *sizes in pieces:
-            fine = (*line.fine[:first], *sizes, *line.fine[last + 1 :])
-            shape = (*source.shape[:place], math.prod(sizes), *source.shape[place + 1 :])
-            parts.append(self._whole(few, fine, shape))
-        if len(parts) == 1:
-            return parts[0]
-        if line.repeated[last]:  # two that begin at different elements have no parts in common
-            self._define()
-            self.joins[instruction.result] = Join(place, tuple(parts))
-            return None
-        return self._emitted(OPS["concat"], parts, {"axis": place})
-
-    def _part(self, value: Value, axis: int, start: int, size: int) -> Value:
-        """The part of `value` along `axis`."""
-        sizes = _along(value.shape, axis, size)
-        if sizes == value.shape:
-            return value
-        places = tuple([start if place == axis else 0 for place in range(len(sizes))])
-        return self._emitted(
-            OPS["slice"], (value,), {"start": places, "size": sizes, "step": (1,) * len(sizes)}
-        )
+        return self._emitted(OPS["concat"], join.parts, {"axis": place})
 
     def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
         """A reshape that merges no axis that is repeated with one that is not."""
@@ -567,29 +534,6 @@ class _Sinking:
         fine = (*line.fine[:place], *line.fine[group[-1] + 1 :])
         return self._whole(result, fine, instruction.result.shape)
 
-    def _note_update(self, instruction: Instruction) -> None:
-        """Add the result of a slice written into others to the `joins`: it is memory where its readers need
-        it."""
-        (around, inside), attrs, result = instruction.operands, instruction.attrs, instruction.result
-        axes = [axis for axis, size in enumerate(inside.shape) if size != result.shape[axis]]
-        if not axes or 0 in inside.shape or any(step != 1 for step in attrs["step"]):
-            return
-        if result.type.size < LARGE or not any(
-            value in self.lines and value.type.size >= LARGE for value in (around, inside)
-        ):
-            return
-        axis, whole = axes[0], result.shape[axes[0]]
-        start, size = attrs["start"][axis], inside.shape[axis]
-        if len(axes) > 1:
-            starts = _along(attrs["start"], axis, 0)
-            inside = self._emitted(
-                instruction.op, (self._part(around, axis, start, size), inside), {**attrs, "start": starts}
-            )
-        parts = [self._part(around, axis, 0, start), inside, self._part(around, axis, start + size, whole - start - size)]
-        self._define()
-        parts = [part for part in parts if part.type.size]
-        self.joins[result] = Join(axis, tuple(parts), fills=constant_of(around, self.defs) is not None)
-
     def _search(self, instruction: Instruction) -> Value | None:
         """A search for values that are repeated, each once."""
         among, values = instruction.operands
@@ -614,7 +558,7 @@ class _Sinking:
         b, (places, *weights) = self.b, instruction.operands
         line = self.lines.get(places)
         if line is None:
-            return self._sum_of_weights(instruction, places, weights[0])
+            return sum_of_weights(self.b, instruction, self.lines[weights[0]])
         copies = math.prod(size for size, own in zip(line.fine, line.repeated, strict=True) if own)
         flat = (places.type.size // copies,)
         few = self._reshaped(line.value, flat)
@@ -626,39 +570,14 @@ class _Sinking:
         (sums,) = b.append(instruction.op, (few, self._reshaped(total, flat)), instruction.attrs)
         return sums
 
-    def _sum_of_weights(self, instruction: Instruction, places: Value, weights: Value) -> Value | None:
-        """Sums of repeated weights at places that are not, piece by piece: each is longer than the sums."""
-        line, result, total = self.lines[weights], instruction.result, places.type.size
-        least = max(LEAST_PIECE, 4 * result.type.size)
-        size = piece_size(total, least, max(MOST_PIECE, 2 * least))
-        if size == total:
-            return None
-
-        def fold(b: Any, sums: Value, elements: Value, numbers: Value) -> Value:
-            (own,) = b.append(instruction.op, (numbers, elements), instruction.attrs)
-            return b.add(sums, own)  # type: ignore[no-any-return]
-
-        start = self.b.full(value=0.0, shape=result.shape, dtype=result.dtype)
-        return folded_pieces(self.b, line, (places,), size, start, fold)
-
     def _scatter(self, instruction: Instruction) -> Value | None:
         """Writes of repeated slices, some slices at a time."""
-        array, value, *indices = instruction.operands
-        line, count, rank = self.lines.get(value), indices[0].type.size, len(indices[0].shape)
+        _, value, *indices = instruction.operands
+        line, rank = self.lines.get(value), len(indices[0].shape)
         if line is None or value.type.size < LARGE:
             return None
-        slices = value.shape[rank:]
-        cut = cut_by(line, (count, *slices))
-        size = piece_size(count, 1, max(1, MOST_PIECE // max(1, math.prod(slices))))
-        if cut is None or size == count:
-            return None
-        line = self._cut(line, cut)
-        places = [self._reshaped(index, (count,)) for index in indices]
-
-        def fold(b: Any, written: Value, rows: Value, *places: Value) -> Value:
-            return b.append(instruction.op, (written, rows, *places), instruction.attrs)[0]  # type: ignore[no-any-return]
-
-        return folded_pieces(self.b, line, places, size, array, fold)
+        cut = cut_by(line, (indices[0].type.size, *value.shape[rank:]))
+        return scatter_of_slices(self.b, instruction, self._cut(line, cut)) if cut is not None else None
 
     # -- control flow -----------------------------------------------------------------------------
 
