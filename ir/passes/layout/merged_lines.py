@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from ...builder import Builder
 from ...dtypes import INT64
 from ...graph import Value
@@ -76,7 +78,7 @@ class _Running:
         return self.emit(self.op, (every,), {"axis": axis, "reverse": self.reverse})
 
     def _before(self, running: Value, axis: int) -> Value:
-        """What `running` was one step before, and what changes nothing in front of all."""
+        """`running` one step before, and in front of all the number that changes nothing."""
         b, shape = self.b, running.shape
         one = tuple([1 if place == axis else size for place, size in enumerate(shape)])
         nothing = b.full(value=self._nothing(running), shape=one, dtype=running.dtype)
@@ -91,8 +93,6 @@ class _Running:
         return result
 
     def _nothing(self, running: Value) -> float | int:
-        import numpy as np
-
         dtype = running.dtype
         if self.op.name in ("cumsum", "cumprod"):
             return dtype.type(self.op.name == "cumprod").item()  # type: ignore[no-any-return]
@@ -142,7 +142,7 @@ class _SortedPlaces:
                 above = b.floor_divide(self.order, kept)
                 changes = b.logical_or(changes, b.ne(above, _shifted(b, above)))
                 bounds += self._bounds(changes)
-        #: What `piece` reads, one number for each element that is not repeated.
+        #: The arrays that `piece` reads, one number for each element that is not repeated.
         self.arrays = [
             b.reshape(own, shape=(self.lines * self.count,)) for own in (*bounds, self._first_places())
         ]

@@ -210,7 +210,7 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
-        elif op.kind is Kind.CONVOLUTION:
+        elif op.name == "convolve":
             result = self._convolution(instruction)
         elif op.kind is Kind.SCATTER:
             result = self._scatter(instruction)
