@@ -248,7 +248,8 @@ print("fine")
 def test_weights_of_counts_are_not_copied(tiers: str) -> None:
     """Of places of 160 MB and their weights, the weights are summed piece by piece."""
     program = f"""{_GROWTH}
-places = np.arange(20_000_000) % 7
+places = np.arange(20_000_000)
+places %= 7
 f = tj.jit(lambda p, w: tj.bincount(p, w.ravel(), minlength=12))
 results = []
 grown = growth(lambda x: results.append(f(places[: x.size], x)), dense, large[:20_000])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from ...graph import Instruction, Value
 from ...registry import OPS, Attrs, Op
@@ -58,18 +58,28 @@ def join_of_copies(emit: _Emit, instruction: Instruction, line: Line, place: int
         )
         own = (*shape[:place], math.prod(sizes), *shape[place + 1 :])
         parts.append(emit(OPS["reshape"], (repeated,), {"shape": own}))
-    return Join(place, tuple(parts)) if parts else None
+    return Join(place, tuple(parts), stands=True) if parts else None
 
 
 def join_of_update(
-    emit: _Emit, instruction: Instruction, repeated: Collection[Value], defs: Definitions
+    emit: _Emit,
+    instruction: Instruction,
+    lines: Mapping[Value, Line],
+    joins: Collection[Value],
+    defs: Definitions,
 ) -> Join | None:
-    """The parts of a value with a slice written into it, where one of both is large and `repeated`."""
+    """The parts of a value with a slice written into it, where one of both is large and repeats elements: the
+    slice, where one number surrounds it."""
     (around, inside), attrs, result = instruction.operands, instruction.attrs, instruction.result
     axes = [axis for axis, size in enumerate(inside.shape) if size != result.shape[axis]]
     if not axes or 0 in inside.shape or any(step != 1 for step in attrs["step"]):
         return None
-    if not any(value in repeated and value.type.size >= LARGE for value in (around, inside)):
+    large = [value.type.size >= LARGE and (value in lines or value in joins) for value in (around, inside)]
+    if not any(large):
+        return None
+    line = lines.get(around)
+    fills = constant_of(around, defs) is not None or (line is not None and line.value.type.size == 1)
+    if fills and not large[1] and constant_of(inside, defs) is None:
         return None
     axis, *further = axes
     start, size = attrs["start"][axis], inside.shape[axis]
@@ -84,8 +94,7 @@ def join_of_update(
         inside,
         part_of(emit, around, axis, behind, result.shape[axis] - behind),
     )
-    fills = constant_of(around, defs) is not None
-    return Join(axis, tuple([part for part in parts if part.type.size]), fills)
+    return Join(axis, tuple([part for part in parts if part.type.size]), stands=True, fills=fills)
 
 
 def part_of(emit: _Emit, value: Value, axis: int, start: int, size: int) -> Value:

@@ -12,7 +12,7 @@ Apart, the repeats would be in memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ....base.records import record
@@ -40,7 +40,9 @@ class Join:
 
     axis: int
     parts: tuple[Value, ...]
-    #: Whether all but one are one number: nests of arithmetic read such a value through a window.
+    #: Whether there is the value, too, which a nest of arithmetic reads that makes results, or any nest where
+    #: all parts but one are one number.
+    stands: bool = False
     fills: bool = False
 
     @property
@@ -73,9 +75,14 @@ class JoinReader:
     """Rewrites instructions that read `joins`, on the parts."""
 
     def __init__(
-        self, b: Builder, joins: Mapping[Value, Join], lines: Mapping[Value, Line], emit: _Emit
+        self,
+        b: Builder,
+        joins: dict[Value, Join],
+        lines: Mapping[Value, Line],
+        spread: Collection[Value],
+        emit: _Emit,
     ) -> None:
-        self.b, self.joins, self.lines, self.emit = b, joins, lines, emit
+        self.b, self.joins, self.lines, self.spread, self.emit = b, joins, lines, spread, emit
 
     def read(self, instruction: Instruction, defs: Definitions) -> Value | None:
         """The result of `instruction` from the parts of its operands; None where it needs them joined."""
@@ -92,8 +99,14 @@ class JoinReader:
         if op.kind.traits.along_axis:
             return self._by_lines(instruction, join) or self._along(instruction, join)
         if op.name in ("slice", "transpose", "reshape"):
-            view: Value | None = getattr(self, f"_{op.name}")(instruction, join)
-            return view
+            view: Join | None = getattr(self, f"_{op.name}")(instruction, join)
+            if view is None:
+                return None
+            if len(view.parts) == 1:
+                return view.parts[0]
+            if not join.stands:
+                return self._joined(view.parts, view.axis)
+            self.joins[instruction.result] = Join(view.axis, view.parts, stands=True, fills=join.fills)
         return None
 
     def _joined(self, parts: Sequence[Value], axis: int) -> Value:
@@ -107,7 +120,9 @@ class JoinReader:
         constants = [constant_of(operand, defs) for operand in instruction.operands]
         slices = [_slice_of(operand, axis, self.lines) for operand in instruction.operands]
         for join, constant, line in zip(joins, constants, slices, strict=True):
-            if join is not None and (join.fills or join.axis != axis or join.sizes != first.sizes):
+            if join is not None and (join.fills or (join.stands and instruction.result in self.spread)):
+                return None
+            if join is not None and (join.axis != axis or join.sizes != first.sizes):
                 return None
             if join is None and constant is None and line is None:
                 return None
@@ -222,7 +237,7 @@ class JoinReader:
         sizes = (*shape[:axis], size, *shape[axis + 1 :])
         return self.emit(OPS["slice"], (value,), {"start": start, "size": sizes, "step": (1,) * len(shape)})
 
-    def _slice(self, instruction: Instruction, join: Join) -> Value | None:
+    def _slice(self, instruction: Instruction, join: Join) -> Join | None:
         """A slice of each part: along the joined axis, of those that it has elements of."""
         attrs, axis = instruction.attrs, join.axis
         start, step = attrs["start"][axis], attrs["step"][axis]
@@ -241,13 +256,13 @@ class JoinReader:
                 parts.append(
                     self.emit(instruction.op, (part,), {name: tuple(each) for name, each in own.items()})
                 )
-        return parts[0] if len(parts) == 1 else self._joined(parts, axis)
+        return Join(axis, tuple(parts))
 
-    def _transpose(self, instruction: Instruction, join: Join) -> Value:
+    def _transpose(self, instruction: Instruction, join: Join) -> Join:
         parts = [self.emit(instruction.op, (part,), instruction.attrs) for part in join.parts]
-        return self._joined(parts, instruction.attrs["perm"].index(join.axis))
+        return Join(instruction.attrs["perm"].index(join.axis), tuple(parts))
 
-    def _reshape(self, instruction: Instruction, join: Join) -> Value | None:
+    def _reshape(self, instruction: Instruction, join: Join) -> Join | None:
         """A reshape that keeps the axis."""
         old, new = instruction.operands[0].shape, instruction.result.shape
         before = math.prod(old[: join.axis])
@@ -260,4 +275,4 @@ class JoinReader:
         for part in join.parts:
             shape = (*new[:axis], part.shape[join.axis], *new[axis + 1 :])
             parts.append(self.emit(instruction.op, (part,), {"shape": shape}))
-        return self._joined(parts, axis)
+        return Join(axis, tuple(parts))

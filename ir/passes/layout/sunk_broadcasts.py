@@ -63,6 +63,20 @@ def _is_large_broadcast(instruction: Instruction) -> bool:
     return whole.size >= LARGE and source.type.size < whole.size
 
 
+def _spread(function: Function) -> set[Value]:
+    """Values that only results are made of, by arithmetic and views: nests write those with the arithmetic
+    inside."""
+    read: set[Value] = set()
+    spread: set[Value] = set()
+    for instruction in reversed(function.body):
+        arithmetic = instruction.op.kind is Kind.ELEMENTWISE or instruction.op.kind is Kind.VIEW
+        if arithmetic and read.isdisjoint(instruction.results):
+            spread.update(instruction.results)
+        else:
+            read.update(instruction.operands)
+    return spread
+
+
 class _Sinking:
     """Rewrites a Function; `lines` has the values that are repeated. The small ones among them
     may be factors of large ones."""
@@ -74,7 +88,7 @@ class _Sinking:
         self.defs: dict[Value, Instruction] = {}
         self.lines: dict[Value, Line] = {}
         self.joins: dict[Value, Join] = {}
-        self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
+        self.join_reader = JoinReader(self.b, self.joins, self.lines, _spread(function), self._emitted)
         self.gathers = GatherReader(self.b, self.joins, self.lines, self.defs, self._emitted)
         self.changed = False
         #: Instructions of the body that `_define` has noted.
@@ -183,8 +197,8 @@ class _Sinking:
             taken = self.gathers.read(instruction)
             return None if taken is None else (taken,)
         if op.kind is Kind.UPDATE:
-            join = join_of_update(self._emitted, instruction, {*self.lines, *self.joins}, self.defs)
-            if join is not None:  # it is there where its readers need it
+            join = join_of_update(self._emitted, instruction, self.lines, self.joins, self.defs)
+            if join is not None:
                 self.joins[instruction.result] = join
             return None
         if not self.joins.keys().isdisjoint(instruction.operands):
@@ -437,11 +451,8 @@ class _Sinking:
             return None
         if len(join.parts) == 1:
             return join.parts[0]
-        if line.repeated[line.groups[place][-1]]:
-            # two slices that begin at different elements have no parts in common: it is there, too
-            self.joins[instruction.result] = join
-            return None
-        return self._emitted(OPS["concat"], join.parts, {"axis": place})
+        self.joins[instruction.result] = join
+        return None
 
     def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
         """A reshape that merges no axis that is repeated with one that is not."""
