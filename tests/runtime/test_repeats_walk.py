@@ -123,16 +123,18 @@ def written_places(xp: Any, x: Any, axis: int) -> Any:
 def elements(xp: Any, x: Any, axis: int) -> Any:
     places = xp.asarray(np.arange(-50, 50) * 31)
     line, table = xp.ravel(x), vector(xp, x, 11)
-    row = dense(xp, x, (*x.shape[:-1], 1))
+    row, long = dense(xp, x, (*x.shape[:-1], 1)), axis if x.shape[axis] > 8 else axis + 1
     return (
-        line[places], xp.take(x * row, np.array([1, -1]), axis=axis), (x + row * 2)[np.array([0, 1])],
+        line[places], xp.take(x * row, np.array([1, -1]), axis=long), (x + row * 2)[..., np.array([0, 1])],
         table[(x + 4).astype("i8")].sum(axis), xp.interp(x, np.arange(3.0), np.arange(3.0) ** 2).max(axis),
-        xp.take(joined(xp, x, axis), np.array([1, -1, x.shape[axis] + 1]), axis=axis),
+        xp.take(joined(xp, x, long), np.array([1, -1, x.shape[long] + 1]), axis=long),
         xp.take(joined(xp, x, axis), np.array([0, -2]), axis=(axis + 1) % 2).sum(),
     )  # fmt: skip
 
 
 def flat_and_cut(xp: Any, x: Any, axis: int) -> Any:
+    while x.ndim > 2:
+        x = x[0]
     line = xp.ravel(x)
     return line[5:-7].sum(), line[1000:].max(), (line[x.size // 3 :] * 2 + 1).min(), line[2:7]
 

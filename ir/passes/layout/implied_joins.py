@@ -77,9 +77,8 @@ def join_of_update(
     large = [value.type.size >= LARGE and (value in lines or value in joins) for value in (around, inside)]
     if not any(large):
         return None
-    line = lines.get(around)
-    fills = constant_of(around, defs) is not None or (line is not None and line.value.type.size == 1)
-    if fills and not large[1] and constant_of(inside, defs) is None:
+    fills = _is_number(around, defs)
+    if fills and not large[1]:
         return None
     axis, *further = axes
     start, size = attrs["start"][axis], inside.shape[axis]
@@ -95,6 +94,17 @@ def join_of_update(
         part_of(emit, around, axis, behind, result.shape[axis] - behind),
     )
     return Join(axis, tuple([part for part in parts if part.type.size]), stands=True, fills=fills)
+
+
+def _is_number(value: Value, defs: Definitions) -> bool:
+    """Whether `value` is one number, known now, which may still be cast."""
+    while (definition := defs.get(value)) is not None and definition.op.name in (
+        "broadcast",
+        "reshape",
+        "cast",
+    ):
+        (value,) = definition.operands
+    return constant_of(value, defs) is not None
 
 
 def part_of(emit: _Emit, value: Value, axis: int, start: int, size: int) -> Value:
