@@ -246,7 +246,7 @@ print("fine")
 
 @pytest.mark.parametrize("tiers", ["0", "always"])
 def test_weights_of_counts_are_not_copied(tiers: str) -> None:
-    """Of places of 160 MB and their weights, the weights are summed piece by piece."""
+    """Weights of places of 160 MB are summed piece by piece."""
     program = f"""{_GROWTH}
 places = np.arange(20_000_000)
 places %= 7
