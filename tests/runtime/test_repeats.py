@@ -294,6 +294,27 @@ def test_indices_of_what_is_repeated_are_checked() -> None:
             f(x, np.array([0, index]))
 
 
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [
+        (lambda x, i: tj.ravel(x)[i], ROWS * COLUMNS),
+        (lambda x, i: x[:, i], COLUMNS),
+        (lambda x, i: tj.concatenate([x, x[:3]])[i], ROWS + 3),
+        (lambda x, i: (x * tj.arange(ROWS)[:, None])[i], ROWS),
+        (lambda x, i: tj.arange(9.0)[tj.broadcast_to(i, (ROWS * COLUMNS, 2))], 9),
+    ],
+)  # fmt: skip
+def test_indices_of_parts_are_checked(program: Callable[[Any, Any], Any], size: int) -> None:
+    """Indices from one end to the other, and one beyond each."""
+    x = np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))
+    f = tj.jit(program)
+    ends = np.array([-size, size - 1])
+    np.testing.assert_array_equal(np.asarray(f(x, ends)), np.asarray(program(tj.asarray(x), ends)))
+    for index in (size, -size - 1):
+        with pytest.raises(IndexError, match=f"with size {size}"):
+            f(x, np.array([0, index]))
+
+
 EAGER = {
     "product": "x @ row", "rows": "tj.ones(len(x)) @ x", "einsum": "tj.einsum('ij,j->i', x, row)",
     "columns": "tj.broadcast_to(x[:, :1], x.shape) @ row", "squares": "x.T @ x",
