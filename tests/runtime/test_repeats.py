@@ -205,6 +205,61 @@ print("fine")
         assert forked(program).strip() == "fine", name
 
 
+#: Functions of elements, joins and flat lines, which have no operand in memory.
+ELEMENTS = {
+    "looked up": "tj.take(row, x.astype('i8')).sum(0)", "between points": "tj.interp(x, row, row * 2).sum(0)",
+    "elements of a product": "(x * tj.arange(len(x))[:, None])[np.array([5, 7, -1])]",
+    "flat elements": "tj.take(x, np.array([5, 7, -1]))",
+    "elements of joined": "tj.concatenate([x, x + 1])[np.array([5, 7, -1])]",
+    "product of joined": "tj.concatenate([x, tj.ones((3, 1000))]) @ row",
+    "joined with others": "(tj.concatenate([x, x[:3]]) * tj.arange(len(x) + 3)[:, None]).sum(0)",
+    "joined, and places": "tj.argmax(tj.concatenate([x, tj.ones((3, 1000))]), axis=0)",
+    "written": "x.at[5:-5].set(7.0).sum(0)", "padded": "tj.pad(x, 1) @ tj.ones(1002)",
+    "cut": "x.ravel()[5:-5].sum()", "flat and running": "tj.cumsum(x.ravel()).max()",
+    "searched among": "tj.searchsorted(tj.sort(x, axis=None), row)",
+    "images": "tj.nn.conv2d(x.reshape(-1, 1, 25, 40), tj.ones((2, 1, 3, 3))).sum((0, 2, 3))",
+}  # fmt: skip
+#: Results beside which there are the operands that do not repeat elements.
+BESIDE = {
+    "in order": "tj.argsort(x, axis=None, stable=True)",
+    "places written": "tj.zeros((2 * len(x), 1000)).at[np.arange(len(x)) * 2].set(x)",
+    "flat and running": "tj.cumsum(x.ravel())",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tiers", ["0", "always"])
+def test_elements_joins_and_flat_lines_have_no_dense_operand(tiers: str) -> None:
+    program = _GROWTH
+    for name, text in ELEMENTS.items():
+        program += f"grown = growth(tj.jit(lambda x: {text}), dense, large)\n"
+        program += f"assert grown < {_MOST}, ({name!r}, grown)\n"
+    assert forked(program + "print('fine')", TRACEJIT_TIERS=tiers).strip() == "fine"
+    for name, text in BESIDE.items():
+        program = f"""{_GROWTH}
+f, results = tj.jit(lambda x: {text}), []
+grown = growth(lambda x: results.append(f(x)), dense, large[:20_000])
+assert grown < results[-1].size * 8 / 2**20 + {_MOST}, grown
+print("fine")
+"""
+        assert forked(program, TRACEJIT_TIERS=tiers).strip() == "fine", name
+
+
+@pytest.mark.parametrize("tiers", ["0", "always"])
+def test_weights_of_counts_are_not_copied(tiers: str) -> None:
+    """Weights of places of 160 MB are summed piece by piece."""
+    program = f"""{_GROWTH}
+places = np.arange(20_000_000)
+places %= 7
+f = tj.jit(lambda p, w: tj.bincount(p, w.ravel(), minlength=12))
+results = []
+grown = growth(lambda x: results.append(f(places[: x.size], x)), dense, large[:20_000])
+assert grown < {_MOST}, grown
+np.testing.assert_array_equal(results[-1], np.bincount(places, large[:20_000].ravel(), minlength=12))
+print("fine")
+"""
+    assert forked(program, TRACEJIT_TIERS=tiers).strip() == "fine"
+
+
 def test_captured_lines_are_computed_once() -> None:
     """Closures over a large repeated array or tensor: neither traces nor guards copy it. What NumPy computes
     of an array while a function is traced is NumPy's."""
@@ -236,6 +291,27 @@ def test_indices_of_what_is_repeated_are_checked() -> None:
     np.testing.assert_array_equal(np.asarray(f(x, np.array([0, -ROWS]))), x[:2])
     for index in (ROWS, -ROWS - 1):
         with pytest.raises(IndexError, match=f"axis 0 with size {ROWS}"):
+            f(x, np.array([0, index]))
+
+
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [
+        (lambda x, i: tj.ravel(x)[i], ROWS * COLUMNS),
+        (lambda x, i: x[:, i], COLUMNS),
+        (lambda x, i: tj.concatenate([x, x[:3]])[i], ROWS + 3),
+        (lambda x, i: (x * tj.arange(ROWS)[:, None])[i], ROWS),
+        (lambda x, i: tj.arange(9.0)[tj.broadcast_to(i, (ROWS * COLUMNS, 2))], 9),
+    ],
+)  # fmt: skip
+def test_indices_of_parts_are_checked(program: Callable[[Any, Any], Any], size: int) -> None:
+    """Indices from one end to the other, and one beyond each."""
+    x = np.broadcast_to(whole(COLUMNS), (ROWS, COLUMNS))
+    f = tj.jit(program)
+    ends = np.array([-size, size - 1])
+    np.testing.assert_array_equal(np.asarray(f(x, ends)), np.asarray(program(tj.asarray(x), ends)))
+    for index in (size, -size - 1):
+        with pytest.raises(IndexError, match=f"with size {size}"):
             f(x, np.array([0, index]))
 
 

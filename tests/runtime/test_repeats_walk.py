@@ -70,6 +70,85 @@ def counted(xp: Any, x: Any, axis: int) -> Any:
     return tuple([xp.bincount(line, each, minlength=12) for each in weights])
 
 
+def weighted(xp: Any, x: Any, axis: int) -> Any:
+    """Sums of repeated weights at places of which no two neighbours are one."""
+    places = xp.asarray(np.arange(x.size) % 7)
+    weights = x if x.dtype.kind == "f" else x * 2.0
+    return xp.bincount(places, xp.ravel(weights), minlength=12)
+
+
+def dense(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    return xp.asarray((np.arange(np.prod(shape)) % 5).reshape(shape).astype(np.asarray(0, x.dtype).dtype))
+
+
+def joined(xp: Any, x: Any, axis: int) -> Any:
+    return xp.concatenate([x, ones(xp, x, axis), x + 1], axis=axis)
+
+
+def joined_with_others(xp: Any, x: Any, axis: int) -> Any:
+    both = joined(xp, x, axis)
+    return (both * dense(xp, x, both.shape)).sum(axis)
+
+
+def joined_and_multiplied(xp: Any, x: Any, axis: int) -> Any:
+    both = joined(xp, x, axis)
+    return both @ vector(xp, x, both.shape[-1]), vector(xp, x, both.shape[-2]) @ both
+
+
+def assigned(xp: Any, x: Any, key: Any, value: Any) -> Any:
+    if xp is tj:
+        return x.at[key].set(value)
+    result = x.copy()
+    result[key] = value
+    return result
+
+
+def written(xp: Any, x: Any, axis: int) -> Any:
+    key = (*[slice(None)] * axis, slice(2, -5))
+    once = assigned(xp, x, key, 7)
+    return (
+        once.sum(axis),
+        once.max(),
+        once @ vector(xp, x, x.shape[-1]),
+        assigned(xp, once, (slice(1, 9),), 3)[1],
+    )
+
+
+def written_places(xp: Any, x: Any, axis: int) -> Any:
+    """Repeated values, written to every other place."""
+    around = xp.zeros((2 * x.shape[0], *x.shape[1:]), x.dtype)
+    return assigned(xp, around, np.arange(x.shape[0]) * 2 - 1, x)
+
+
+def elements(xp: Any, x: Any, axis: int) -> Any:
+    places = xp.asarray(np.arange(-50, 50) * 31)
+    line, table = xp.ravel(x), vector(xp, x, 11)
+    row, long = dense(xp, x, (*x.shape[:-1], 1)), axis if x.shape[axis] > 8 else axis + 1
+    return (
+        line[places], xp.take(x * row, np.array([1, -1]), axis=long), (x + row * 2)[..., np.array([0, 1])],
+        table[(x + 4).astype("i8")].sum(axis), xp.interp(x, np.arange(3.0), np.arange(3.0) ** 2).max(axis),
+        xp.take(joined(xp, x, long), np.array([1, -1, x.shape[long] + 1]), axis=long),
+        xp.take(joined(xp, x, axis), np.array([0, -2]), axis=(axis + 1) % 2).sum(),
+    )  # fmt: skip
+
+
+def flat_and_cut(xp: Any, x: Any, axis: int) -> Any:
+    while x.ndim > 2:
+        x = x[0]
+    line = xp.ravel(x)
+    return line[5:-7].sum(), line[1000:].max(), (line[x.size // 3 :] * 2 + 1).min(), line[2:7]
+
+
+def in_order(xp: Any, x: Any, axis: int) -> Any:
+    options = {"stable": True} if xp is tj else {"kind": "stable"}
+    return xp.argsort(xp.ravel(x), **options), xp.argsort(x.reshape(x.shape[0], -1), axis=1, **options)
+
+
+def flat_and_running(xp: Any, x: Any, axis: int) -> Any:
+    line = xp.ravel(x)
+    return xp.cumsum(line).max(), xp.cumsum(line, dtype="f8"), xp.cumprod(abs(line) % 2).sum()
+
+
 def matrices(xp: Any, x: Any) -> Any:
     """A matrix for each element, far from singular."""
     return x[..., None, None] * xp.asarray(np.arange(16.0).reshape(4, 4) / 100) + xp.asarray(np.eye(4) * 5)
@@ -137,6 +216,24 @@ PROGRAMS: Final[dict[str, Program]] = {
         xp.concatenate([x, ones(xp, x, axis)], axis=axis) - 1,
         xp.stack([x, x * x], axis=axis),
     ),
+    "joined and multiplied": joined_and_multiplied,
+    "joined with others": joined_with_others,
+    "joined and cut": lambda xp, x, axis: (
+        joined(xp, x, axis)[1:].sum(axis),
+        joined(xp, x, axis)[..., ::2].max(),
+    ),
+    "joined places": lambda xp, x, axis: (
+        xp.argmax(joined(xp, x, axis), axis=axis),
+        xp.argmin(joined(xp, x, axis), axis=axis),
+    ),
+    "padded": lambda xp, x, axis: (
+        xp.pad(x, 1).sum(axis),
+        xp.pad(x, 1).T[3],
+        xp.take(xp.pad(x, 2), np.array([0, -3]), axis=axis),
+    ),
+    "written": written, "places written": written_places, "weighted": weighted, "elements": elements,
+    "flat and cut": flat_and_cut, "flat and in order": in_order, "flat and running": flat_and_running,
+    "searched among": lambda xp, x, axis: xp.searchsorted(xp.sort(xp.ravel(x)), vector(xp, x, 9)),
     "rolled": lambda xp, x, axis: xp.roll(x, 3, axis=axis).sum(axis),
     "flat places": lambda xp, x, axis: (
         xp.argmax(x),
@@ -159,7 +256,13 @@ PACKING: Final = (
 #: Bytes of lines, and of what kernels work in.
 SMALL: Final = 1 << 16
 #: The elements of values that programs compute of each element of their arrays: 1 unless said.
-VALUES: Final = {"solved": 16, "factored": 16, "spectrum of complex numbers": 2, "from a spectrum": 2}
+VALUES: Final = {
+    "solved": 16,
+    "factored": 16,
+    "spectrum of complex numbers": 2,
+    "from a spectrum": 2,
+    "flat and running": 2,
+}
 
 
 def drawn(rng: np.random.Generator) -> Array:

@@ -25,7 +25,7 @@ from ...builder import Builder
 from ...dataflow import read_counts
 from ...dtypes import BOOL
 from ...graph import Function, Instruction, Value
-from ...grouping.inlining import is_inline
+from ...grouping.inlining import is_inline, parts_of
 from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ...types import Shape, contiguous_strides
@@ -57,8 +57,9 @@ def read_joins(function: Function) -> Function:
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         mine = readers.get(instruction.result, ())
         inside = instruction.result not in kept and 0 < len(mine) <= MOST_READERS
-        pays = inside and not any(map(why_alone, mine)) and _pays(instruction, defs)
-        return _windows(b, instruction) if pays or _repeats(instruction, defs) else None
+        inside = inside and not any(map(why_alone, mine))
+        pays = inside and _pays(instruction, defs)
+        return _windows(b, instruction) if pays or _repeats(instruction, inside, defs) else None
 
     joined = rewrite(function, {"concat": (rule,)})
     mapped = _Parts(joined).run()
@@ -83,16 +84,18 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
     return slices > 0
 
 
-def _repeats(instruction: Instruction, defs: Definitions) -> bool:
+def _repeats(instruction: Instruction, inside: bool, defs: Definitions) -> bool:
     """Whether a large part repeats elements other than in long stretches, which a copy would read where they
-    lie."""
+    lie, and no nest that computes parts reads the others, too; or any, where arithmetic alone reads it."""
+    if parts_of(instruction, defs):
+        return False
     for part in instruction.operands:
         source, access = resolve(part, defs)
         if part.type.size < LARGE or source.type.size == part.type.size or is_inline(defs.get(source), defs):
             continue
         strides, _ = element_strides(access, contiguous_strides(source.shape), part.type.ndim)
         row = part.shape[-1] * part.dtype.itemsize
-        if 0 in strides and (strides[-1] != 1 or row < machine().line_bytes):
+        if 0 in strides and (inside or strides[-1] != 1 or row < machine().line_bytes):
             return True
     return False
 

@@ -2,6 +2,8 @@
 
     f(concat(a, broadcast(b)))    =  concat(f(a), broadcast(f(b)))
     sum(concat(a, broadcast(b)))  =  sum(a) + n b                     along the joined axis
+    concat(a, broadcast(b)) @ y   =  concat(a @ y, broadcast(b) @ y)  or the sum of such products
+    cumsum(concat(a, b))          =  concat(cumsum(a), cumsum(b) + sum(a))
     concat(broadcast(b), broadcast(b))  =  broadcast(b)               as in a roll
 
 Apart, the repeats would be in memory.
@@ -10,7 +12,7 @@ Apart, the repeats would be in memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ....base.records import record
@@ -20,6 +22,7 @@ from ...ops.signal.fourier import has_pairs
 from ...registry import OPS, Attrs, Kind, Op
 from ...types import Shape
 from ..rewriting import Definitions, constant_of
+from .merged_lines import RUNNING
 from .repeated_axes import PLACES, Line
 
 #: The ops that combine folds of parts.
@@ -37,6 +40,10 @@ class Join:
 
     axis: int
     parts: tuple[Value, ...]
+    #: Whether there is the value, too, which a nest of arithmetic reads that makes results, or any nest where
+    #: all parts but one are one number.
+    stands: bool = False
+    fills: bool = False
 
     @property
     def sizes(self) -> Shape:
@@ -68,25 +75,38 @@ class JoinReader:
     """Rewrites instructions that read `joins`, on the parts."""
 
     def __init__(
-        self, b: Builder, joins: Mapping[Value, Join], lines: Mapping[Value, Line], emit: _Emit
+        self,
+        b: Builder,
+        joins: dict[Value, Join],
+        lines: Mapping[Value, Line],
+        spread: Collection[Value],
+        emit: _Emit,
     ) -> None:
-        self.b, self.joins, self.lines, self.emit = b, joins, lines, emit
+        self.b, self.joins, self.lines, self.spread, self.emit = b, joins, lines, spread, emit
 
     def read(self, instruction: Instruction, defs: Definitions) -> Value | None:
         """The result of `instruction` from the parts of its operands; None where it needs them joined."""
         op = instruction.op
         if op.kind is Kind.ELEMENTWISE:
             return self._map(instruction, defs)
+        if op.name == "matmul":
+            return self._product(*instruction.operands)
         join = self.joins.get(instruction.operands[0])
         if join is None:
             return None
         if op.kind is Kind.REDUCTION:
             return self._fold(instruction, join)
         if op.kind.traits.along_axis:
-            return self._by_lines(instruction, join)
+            return self._by_lines(instruction, join) or self._along(instruction, join)
         if op.name in ("slice", "transpose", "reshape"):
-            view: Value | None = getattr(self, f"_{op.name}")(instruction, join)
-            return view
+            view: Join | None = getattr(self, f"_{op.name}")(instruction, join)
+            if view is None:
+                return None
+            if len(view.parts) == 1:
+                return view.parts[0]
+            if not join.stands:
+                return self._joined(view.parts, view.axis)
+            self.joins[instruction.result] = Join(view.axis, view.parts, stands=True, fills=join.fills)
         return None
 
     def _joined(self, parts: Sequence[Value], axis: int) -> Value:
@@ -100,6 +120,8 @@ class JoinReader:
         constants = [constant_of(operand, defs) for operand in instruction.operands]
         slices = [_slice_of(operand, axis, self.lines) for operand in instruction.operands]
         for join, constant, line in zip(joins, constants, slices, strict=True):
+            if join is not None and (join.fills or (join.stands and instruction.result in self.spread)):
+                return None
             if join is not None and (join.axis != axis or join.sizes != first.sizes):
                 return None
             if join is None and constant is None and line is None:
@@ -140,23 +162,107 @@ class JoinReader:
         parts = [self.emit(op, (part,), instruction.attrs) for part in join.parts]
         return self._joined(parts, join.axis - (op.name in PLACES and axis < join.axis))
 
-    def _slice(self, instruction: Instruction, join: Join) -> Value | None:
-        """A slice along other axes."""
-        attrs, axis = instruction.attrs, join.axis
-        whole = instruction.operands[0].shape[axis]
-        if tuple([attrs[name][axis] for name in ("start", "size", "step")]) != (0, whole, 1):
+    def _along(self, instruction: Instruction, join: Join) -> Value | None:
+        """Ops on lines along the joined axis whose results follow from those of the parts."""
+        op, attrs, parts = instruction.op, instruction.attrs, [part for part in join.parts if part.type.size]
+        if attrs.get("axis") != join.axis or not parts or parts[0].dtype.kind not in "fiu":
             return None
-        parts = []
+        if op.name in PLACES:
+            return self._place(instruction, parts, join.axis)
+        if op.name not in RUNNING:
+            return None
+        fold, combine = [OPS[name] for name in RUNNING[op.name]]
+        reverse, results, before = bool(attrs["reverse"]), [], None
+        for part in reversed(parts) if reverse else parts:
+            result = self.emit(op, (part,), attrs)
+            folded = self.emit(fold, (part,), {"axes": (join.axis,)})
+            if before is not None:
+                among = (*part.shape[: join.axis], 1, *part.shape[join.axis + 1 :])
+                offset = self.emit(OPS["reshape"], (before,), {"shape": among})
+                result = self.emit(combine, (self.b.broadcast_to(offset, part.shape), result), {})
+                folded = self.emit(combine, (before, folded), {})
+            before = folded
+            results.append(result)
+        return self._joined(results[::-1] if reverse else results, join.axis)
+
+    def _place(self, instruction: Instruction, parts: Sequence[Value], axis: int) -> Value:
+        """The first place of the extreme element: of the first part that has it, or NaN."""
+        b: Any = self.b
+        largest = instruction.op.name == "argmax"
+        place: Any = None
+        extreme, first = None, 0
+        for part in parts:
+            own = self.emit(instruction.op, (part,), instruction.attrs)
+            element = self.emit(OPS["max" if largest else "min"], (part,), {"axes": (axis,)})
+            if extreme is None:
+                place, extreme = own, element
+            else:
+                beyond = b.gt(element, extreme) if largest else b.lt(element, extreme)
+                nan = b.logical_and(b.ne(element, element), b.eq(extreme, extreme))
+                chosen = b.logical_or(beyond, nan)
+                place = b.where(chosen, b.add(own, first), place)
+                extreme = b.where(chosen, element, extreme)
+            first += part.shape[axis]
+        return place  # type: ignore[no-any-return]
+
+    def _product(self, x: Value, y: Value) -> Value | None:
+        """Products of rows, columns or matrices that are joined; of parts of the sum, which are added up."""
+        join = self.joins.get(x) or self.joins.get(y)
+        assert join is not None
+        left, last = x in self.joins, len(x.shape) - 1
+        axis, other = join.axis, y if left else x
+        if len(x.shape) != len(y.shape) or len(x.shape) < 2:
+            return None
+        sums = axis == (last if left else last - 1)
+        results: list[Value] = []
+        first = 0
         for part in join.parts:
-            size = (*attrs["size"][:axis], part.shape[axis], *attrs["size"][axis + 1 :])
-            parts.append(self.emit(instruction.op, (part,), {**attrs, "size": size}))
-        return self._joined(parts, axis)
+            size, beside = part.shape[axis], other
+            if axis < last - 1 or sums:
+                along = axis if not sums else last - 1 if left else last
+                beside = self._sliced(other, along, first, size)
+            first += size
+            if size or not sums:
+                results.append(self.emit(OPS["matmul"], (part, beside) if left else (beside, part), {}))
+        if not sums:
+            return self._joined(results, axis)
+        total, *others = results
+        for part in others:
+            total = self.emit(OPS["add"], (total, part), {})
+        return total
 
-    def _transpose(self, instruction: Instruction, join: Join) -> Value:
+    def _sliced(self, value: Value, axis: int, first: int, size: int) -> Value:
+        shape = value.shape
+        start = tuple([first if place == axis else 0 for place in range(len(shape))])
+        sizes = (*shape[:axis], size, *shape[axis + 1 :])
+        return self.emit(OPS["slice"], (value,), {"start": start, "size": sizes, "step": (1,) * len(shape)})
+
+    def _slice(self, instruction: Instruction, join: Join) -> Join | None:
+        """A slice of each part: along the joined axis, of those that it has elements of."""
+        attrs, axis = instruction.attrs, join.axis
+        start, step = attrs["start"][axis], attrs["step"][axis]
+        if step < 1 or not instruction.result.type.size:
+            return None
+        parts, first = [], 0
+        for part in join.parts:
+            below, above = [
+                min(max(-((start - end) // step), 0), attrs["size"][axis])
+                for end in (first, first + part.shape[axis])
+            ]
+            own = {name: list(attrs[name]) for name in ("start", "size", "step")}
+            own["start"][axis], own["size"][axis] = start + below * step - first, above - below
+            first += part.shape[axis]
+            if above > below:
+                parts.append(
+                    self.emit(instruction.op, (part,), {name: tuple(each) for name, each in own.items()})
+                )
+        return Join(axis, tuple(parts))
+
+    def _transpose(self, instruction: Instruction, join: Join) -> Join:
         parts = [self.emit(instruction.op, (part,), instruction.attrs) for part in join.parts]
-        return self._joined(parts, instruction.attrs["perm"].index(join.axis))
+        return Join(instruction.attrs["perm"].index(join.axis), tuple(parts))
 
-    def _reshape(self, instruction: Instruction, join: Join) -> Value | None:
+    def _reshape(self, instruction: Instruction, join: Join) -> Join | None:
         """A reshape that keeps the axis."""
         old, new = instruction.operands[0].shape, instruction.result.shape
         before = math.prod(old[: join.axis])
@@ -169,4 +275,4 @@ class JoinReader:
         for part in join.parts:
             shape = (*new[:axis], part.shape[join.axis], *new[axis + 1 :])
             parts.append(self.emit(instruction.op, (part,), {"shape": shape}))
-        return self._joined(parts, axis)
+        return Join(axis, tuple(parts))

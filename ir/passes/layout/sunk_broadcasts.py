@@ -8,17 +8,18 @@
     broadcast(x).T @ broadcast(y) =  n x.T y                      for n copies along the sum
     scan(broadcast(x))            =  a scan whose steps all read x
 
-and the rules of `constant_lines` along a line of one repeated element, of `repeated_joins` for joins,
-of `repeated_matrices` for linear algebra, and of `repeated_lines` for other ops on lines. A nest of elements
-reads a broadcast where it lies, and so do products and convolutions. Everything else would have it in memory,
-which there may not be enough of.
+and the rules of `constant_lines` along a line of one repeated element, of `merged_lines` along one that was
+merged, of `repeated_joins` and `implied_joins` for joins, of `repeated_gathers`, of `repeated_matrices` for
+linear algebra, of `pieces` for sums and writes at places, and of `repeated_lines` for other ops on lines. A
+nest of elements reads a broadcast where it lies, and so do products and convolutions. Everything else would
+have it in memory, which there may not be enough of.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Container, Sequence
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -31,12 +32,17 @@ from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from .constant_lines import along_constant_line
+from .implied_joins import join_of_copies, join_of_update
+from .merged_lines import running_fold, sorted_places
+from .pieces import scatter_of_slices, sum_of_weights
 from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
+from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
 from .repeated_matrices import once_for_repeated_matrices
 
 #: Folds that repeated elements do not change.
 IDEMPOTENT: Final = ("max", "min", "nanmax", "all", "any")
+_T = TypeVar("_T")
 _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 
 
@@ -59,7 +65,7 @@ def _is_large_broadcast(instruction: Instruction) -> bool:
 
 def _spread(function: Function) -> set[Value]:
     """Values that only results are made of, by arithmetic and views: nests write those with the arithmetic
-    inside, and beside such a result nothing large is in memory."""
+    inside."""
     read: set[Value] = set()
     spread: set[Value] = set()
     for instruction in reversed(function.body):
@@ -82,9 +88,9 @@ class _Sinking:
         self.defs: dict[Value, Instruction] = {}
         self.lines: dict[Value, Line] = {}
         self.joins: dict[Value, Join] = {}
-        self.join_reader = JoinReader(self.b, self.joins, self.lines, self._emitted)
+        self.join_reader = JoinReader(self.b, self.joins, self.lines, _spread(function), self._emitted)
+        self.gathers = GatherReader(self.b, self.joins, self.lines, self.defs, self._emitted)
         self.changed = False
-        self.spread = _spread(function)
         #: Instructions of the body that `_define` has noted.
         self.noted = 0
 
@@ -152,15 +158,23 @@ class _Sinking:
         return Line(self._reshaped(line.value, cut.sizes), cut.fine, cut.counts)
 
     def _plain(self, value: Value) -> Line | None:
-        """The line that `value` repeats along axes of its own."""
+        """The line that `value` repeats along axes of its own: of one number, too."""
         line = self.lines.get(value)
-        return line if line is not None and line.is_plain else None
+        if line is not None:
+            return line if line.is_plain else None
+        constant, ones = constant_of(value, self.defs), (1,) * len(value.shape)
+        if constant is None or value.type.size < LARGE:
+            return None
+        return Line(self.b.full(value=constant, shape=ones, dtype=value.dtype), value.shape, ones)
 
     def _reshaped(self, value: Value, shape: Shape) -> Value:
         if value.shape == shape:
             return value
         if value in self.joins:
             return self._emitted(OPS["reshape"], (value,), {"shape": shape})
+        view = defined_by(value, "reshape", self.defs)
+        if view is not None:
+            return self._reshaped(view.operands[0], shape)
         result: Value = self.b.reshape(value, shape=shape)
         self.defs[result] = self.b.body[-1]
         return result
@@ -179,10 +193,21 @@ class _Sinking:
             if constant is not None:
                 scalar = self.b.scalar(constant, instruction.result.dtype)
                 return (self._repeat(scalar, instruction.result.shape),)
+        if op.name == "gather":
+            taken = self.gathers.read(instruction)
+            return None if taken is None else (taken,)
+        if op.kind is Kind.UPDATE:
+            join = join_of_update(self._emitted, instruction, self.lines, self.joins, self.defs)
+            if join is not None:
+                self.joins[instruction.result] = join
+            return None
         if not self.joins.keys().isdisjoint(instruction.operands):
             read = self.join_reader.read(instruction, self.defs)
             if read is not None:
                 return (read,)
+        if op.name == "matmul":
+            product = self._contraction(instruction)
+            return None if product is None else (product,)
         if self.lines.keys().isdisjoint(instruction.operands):
             return None
         if op.kind.traits.control:
@@ -199,10 +224,12 @@ class _Sinking:
             result = self._together(instruction)
         elif op.name == "bincount":
             result = self._histogram(instruction)
+        elif op.name == "convolve":
+            result = self._convolution(instruction)
+        elif op.kind is Kind.SCATTER:
+            result = self._scatter(instruction)
         elif op.name == "searchsorted":
             result = self._search(instruction)
-        elif op.name == "matmul":
-            result = self._contraction(instruction)
         elif line is not None and op.kind is Kind.REDUCTION:
             result = self._reduction(instruction, line)
         elif line is not None and op.kind.traits.along_axis:
@@ -241,8 +268,6 @@ class _Sinking:
             lines[operand] = line
         if not lines:
             return None
-        if instruction.result in self.spread and not all(line.is_plain for line in lines.values()):
-            return None
         if joins:
             cuts = [CommonAxes(line.value.shape, line.fine, line.counts) for line in lines.values()]
         else:
@@ -261,14 +286,20 @@ class _Sinking:
         for operand in instruction.operands:
             part = lines.get(operand)
             whole = part.fine if part is not None else operand.shape if joins else fine
-            sizes = tuple([1 if axis in axes else size for axis, size in enumerate(whole)])
+            sizes = _without(whole, axes)
             if part is not None:
-                operands.append(self._repeat(part.value, sizes))
+                operands.append(
+                    self._repeat(self._reshaped(part.value, _without(part.value.shape, axes)), sizes)
+                )
             else:
                 constant = constant_of(operand, self.defs)
                 operands.append(self.b.full(value=constant, shape=sizes, dtype=operand.dtype))
-        result = self._emitted(instruction.op, operands, instruction.attrs)
-        return self._whole(result, fine, shape)
+        attrs = dict(instruction.attrs)
+        if joins:
+            attrs["axis"] -= sum(axis < attrs["axis"] for axis in axes)
+        result = self._emitted(instruction.op, operands, attrs)
+        among = tuple([1 if axis in axes else size for axis, size in enumerate(fine)])
+        return self._whole(self._reshaped(result, among), fine, shape)
 
     def _reduction(self, instruction: Instruction, line: Line) -> Value | None:
         """Folds: what is repeated along other axes is folded once; of what is repeated along the folded ones,
@@ -347,9 +378,9 @@ class _Sinking:
         """The repeated value of which `value` is a reshape."""
         reshape = defined_by(value, "reshape", self.defs)
         source = reshape.operands[0] if reshape is not None else None
-        if source is None or self._plain(source) is None or source.type.size < LARGE or len(source.shape) < 3:
+        if source is None or source not in self.lines or not self.lines[source].is_plain:
             return None
-        return source
+        return source if source.type.size >= LARGE and len(source.shape) > 2 else None
 
     def _times_matrix(self, x: Value, y: Value) -> Value:
         """The product of each matrix of `x` with the one `y`."""
@@ -358,29 +389,70 @@ class _Sinking:
         factor = self._repeat(alone, (*batch, *y.shape))
         return self._emitted(OPS["matmul"], (x, factor), {})
 
+    def _convolution(self, instruction: Instruction) -> Value | None:
+        """Convolutions of images that are repeated, by kernels that are, and of groups in which both are."""
+        (x, w), whole = instruction.operands, instruction.result.shape
+        images, kernels = self._plain(x), self._plain(w)
+        groups = len(x.shape) == 5
+        sizes = {x: list(x.shape), w: list(w.shape)}
+        if images is not None and images.repeated[0]:
+            sizes[x][0] = 1
+        if kernels is not None and kernels.repeated[groups]:
+            sizes[w][groups] = 1
+        both = images is not None and kernels is not None and images.repeated[1] and kernels.repeated[0]
+        if groups and both:
+            sizes[x][1] = sizes[w][0] = 1
+        if all(tuple(own) == value.shape for value, own in sizes.items()):
+            return None
+        lines = ((x, images), (w, kernels))
+        operands = [
+            value if line is None else self._repeat(line.value, tuple(sizes[value])) for value, line in lines
+        ]
+        return self._repeat(self._emitted(instruction.op, operands, instruction.attrs), whole)
+
     def _transpose(self, instruction: Instruction, line: Line) -> Value:
         perm = tuple([axis for place in instruction.attrs["perm"] for axis in line.groups[place]])
-        moved = self._emitted(instruction.op, (line.value,), {"perm": perm})
-        return self._whole(moved, tuple([line.fine[axis] for axis in perm]), instruction.result.shape)
+        fine, sizes = [tuple([own[axis] for axis in perm]) for own in (line.fine, line.value.shape)]
+        kept = [axis for axis in perm if not line.repeated[axis]]
+        value = self._reshaped(line.value, tuple([line.fine[axis] for axis in sorted(kept)]))
+        if kept != sorted(kept):
+            order = tuple([sorted(kept).index(axis) for axis in kept])
+            value = self._emitted(instruction.op, (value,), {"perm": order})
+        return self._whole(self._reshaped(value, sizes), fine, instruction.result.shape)
 
     def _slice(self, instruction: Instruction, line: Line) -> Value | None:
-        """A slice along axes none of which is merged."""
+        """A slice along axes none of which is merged; along a merged one, whole copies and the ends."""
         attrs, shape = instruction.attrs, instruction.result.shape
+        for place, group in enumerate(line.groups):
+            ends = tuple([attrs[name][place] for name in ("start", "size", "step")])
+            if len(group) > 1 and ends != (0, line.shape[place], 1):
+                return self._slice_of_copies(instruction, line, place)
         parts, fine = [], []
         for place, group in enumerate(line.groups):
             part = tuple([attrs[name][place] for name in ("start", "size", "step")])
             merges = len(group) > 1
-            if merges and part != (0, line.shape[place], 1):
-                return None
             for axis in group:
                 own = line.value.shape[axis]
                 parts.append((0, own, 1) if merges or own == 1 else part)
                 fine.append(line.fine[axis] if merges else shape[place])
-        start, size, step = zip(*parts, strict=True) if parts else ((), (), ())
+        ones = {axis for axis, own in enumerate(line.repeated) if own}
+        kept = _without(parts, ones)
+        start, size, step = zip(*kept, strict=True) if kept else ((), (), ())
         value = line.value
-        if size != value.shape or any(by != 1 for by in step):
+        if size != _without(value.shape, ones) or any(by != 1 for by in step):
+            value = self._reshaped(value, _without(value.shape, ones))
             value = self._emitted(instruction.op, (value,), {"start": start, "size": size, "step": step})
+            value = self._reshaped(value, tuple([part[1] for part in parts]))
         return self._whole(value, tuple(fine), shape)
+
+    def _slice_of_copies(self, instruction: Instruction, line: Line, place: int) -> Value | None:
+        join = join_of_copies(self._emitted, instruction, line, place)
+        if join is None:
+            return None
+        if len(join.parts) == 1:
+            return join.parts[0]
+        self.joins[instruction.result] = join
+        return None
 
     def _reshape(self, instruction: Instruction, line: Line) -> Value | None:
         """A reshape that merges no axis that is repeated with one that is not."""
@@ -407,6 +479,10 @@ class _Sinking:
             (value,) = b.append(op, (self._reshaped(line.value, ordered),), attrs)
             fine = (*line.fine[: group[0]], count, whole // count)
             return self._whole(self._reshaped(value, (*ordered, 1)), fine, instruction.result.shape)
+        if 1 < count < whole:
+            merged = self._merged_lines(instruction, line, group)
+            if merged is not None:
+                return merged
         fine, value, place = _merged(line.fine, group, whole), line.value, group[0]
         if count < whole and count > 1:
             value = self._repeat(
@@ -428,6 +504,19 @@ class _Sinking:
             attrs = {**attrs, "axis": place}
         result = self._emitted(op, (self._repeat(value, tuple(sizes)),), attrs)
         return self._line_of(instruction, result, fine, place)
+
+    def _merged_lines(self, instruction: Instruction, line: Line, group: range) -> Value | None:
+        """Results along merged axes, some of which are repeated, that follow from what is not."""
+        if instruction.op.name == "argsort":
+            places, whole = sorted_places(self.b, line, group), instruction.result.shape[-1]
+            return self._whole(places, (*line.fine[: group[0]], whole), instruction.result.shape)
+        running = running_fold(self.b, self._emitted, instruction.op, line, group, instruction.attrs)
+        if running is None:
+            return None
+        result = self._whole(running, line.fine, instruction.result.shape)
+        self._define()
+        self.lines[result] = Line(running, line.fine, line.counts)
+        return result
 
     def _line_of(self, instruction: Instruction, result: Value, fine: Shape, place: int) -> Value:
         """`result`, of lines along the axis `place` of an operand with axes `fine`, repeated along others.
@@ -461,16 +550,26 @@ class _Sinking:
         among, values = instruction.operands
         line = self.lines.get(values)
         if line is None:
-            return None
-        (found,) = self.b.append(instruction.op, (among, line.value), instruction.attrs)
+            return self._search_among(instruction, self.lines[among], values)
+        found = self._emitted(instruction.op, (among, line.value), instruction.attrs)
         return self._whole(found, line.fine, values.shape)
+
+    def _search_among(self, instruction: Instruction, line: Line, values: Value) -> Value | None:
+        """A search among elements each of which is repeated, and so among the elements."""
+        cut = cut_by(line, line.shape)
+        if cut is None or len(cut.fine) > 2 or cut.sizes[-1] != 1:
+            return None
+        copies, count = cut.fine[-1], math.prod(cut.fine[:-1])
+        few = self._reshaped(line.value, (count,))
+        (found,) = self.b.append(instruction.op, (few, values), instruction.attrs)
+        return self._times(found, copies)
 
     def _histogram(self, instruction: Instruction) -> Value | None:
         """Counts, or sums of weights: what is repeated once, with the sums of the weights of all copies."""
         b, (places, *weights) = self.b, instruction.operands
         line = self.lines.get(places)
         if line is None:
-            return None
+            return sum_of_weights(self.b, instruction, self.lines[weights[0]])
         copies = math.prod(size for size, own in zip(line.fine, line.repeated, strict=True) if own)
         flat = (places.type.size // copies,)
         few = self._reshaped(line.value, flat)
@@ -481,6 +580,15 @@ class _Sinking:
         total = self._emitted(OPS["sum"], (self._reshaped(weights[0], line.fine),), {"axes": axes})
         (sums,) = b.append(instruction.op, (few, self._reshaped(total, flat)), instruction.attrs)
         return sums
+
+    def _scatter(self, instruction: Instruction) -> Value | None:
+        """Writes of repeated slices, some slices at a time."""
+        _, value, *indices = instruction.operands
+        line, rank = self.lines.get(value), len(indices[0].shape)
+        if line is None or value.type.size < LARGE:
+            return None
+        cut = cut_by(line, (indices[0].type.size, *value.shape[rank:]))
+        return scatter_of_slices(self.b, instruction, self._cut(line, cut)) if cut is not None else None
 
     # -- control flow -----------------------------------------------------------------------------
 
@@ -524,6 +632,11 @@ class _Sinking:
             [_with_params(region, order[shift:], params[shift:], shift) for region in instruction.regions]
         )
         return self.b.append(instruction.op, tuple(given), attrs, regions=regions)
+
+
+def _without(values: Sequence[_T], axes: Container[int]) -> tuple[_T, ...]:
+    """`values` of the axes other than `axes`."""
+    return tuple([value for axis, value in enumerate(values) if axis not in axes])
 
 
 def _merged(sizes: Shape, group: range, size: int) -> Shape:
