@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Final
 
 from ...base.records import record
 from ...ir.registry import Op
@@ -350,12 +350,12 @@ class _Writer:
                 continue
             self._side_by_side(apart)
             apart = []
-            self._loop(node)
+            self._node(node)
         self._side_by_side(apart)
 
-    def _is_shared(self, node: Node) -> TypeGuard[For]:
-        """Whether `node` is a loop that all copies run through together: none has bounds of its own."""
-        return (
+    def _is_shared(self, node: Node) -> bool:
+        """Whether `node` is for all copies together: a loop where none has bounds of its own."""
+        return isinstance(node, Poll) or (
             isinstance(node, For)
             and node.kind not in (UNROLLED, TASKS)
             and not any(_names_any(bound, self.copy.numbers) for bound in (*node.lo, *node.hi))

@@ -62,7 +62,7 @@ LENGTHS = (
     2100,
     5000,
 )
-FOLDS: tuple[Callable[[Any, int], Any], ...] = (
+FOLDS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda x, axis: x.sum(axis, keepdims=True),
     lambda x, axis: x.max(axis, keepdims=True),
     lambda x, axis: x.min(axis, keepdims=True),
@@ -114,7 +114,9 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
         for _ in range(int(rng.integers(1, 6)))
     ]
     whole = bool(rng.random() < 0.15)
-    axis = 0 if rank > 1 and rng.random() < 0.4 else -1
+    axis: int | tuple[int, ...] = 0 if rank > 1 and rng.random() < 0.4 else -1
+    if rank > 2 and rng.random() < 0.4:
+        axis = tuple(sorted(rng.choice(rank, int(rng.integers(2, rank)), replace=False).tolist()))
     turned = bool(rng.random() < 0.1)
     last = int(rng.integers(len(FOLDS)))
 
