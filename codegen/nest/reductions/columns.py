@@ -29,7 +29,7 @@ def are_columns(nest: Nest) -> bool:
     """Whether `nest` folds columns, each a lane, from memory."""
     if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel or 0 in nest.sizes:
         return False
-    if nest.split is not None or nest.across is not None or nest.turned or nest.kept or nest.in_registers:
+    if nest.split is not None or nest.across is not None or nest.turned or nest.kept:
         return False
     return not Interior(nest).ranges
 

@@ -45,7 +45,6 @@ def are_rows(nest: Nest) -> bool:
         and 0 not in nest.sizes
         and nest.split is None
         and nest.across is None
-        and not nest.in_registers
         and rows_at_a_time(nest) == 1
     )
 

@@ -51,7 +51,8 @@ class NestWriter:
         #: Known outcomes of windows' checks, and the loops' indices, where code is being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
-        self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
+        pad = nest.lanes if nest.pads_scratch else 0
+        self.scratch = [self.w.slot(dtype, count + pad) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         self.folded_alone = nest.folded_alone
         #: Rows that are worked on together.

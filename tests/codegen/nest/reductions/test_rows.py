@@ -180,3 +180,14 @@ def test_baseline_code_has_one_body_where_bodies_are_long() -> None:
     assert len(copies[0]) == 1
     assert copies[1] == []
     assert any(isinstance(node, Alloc) for node in kernels[1].body)
+
+
+def test_lanes_behind_the_end_of_own_memory_are_stored_too() -> None:
+    x = np.zeros((3, 19), np.float32)
+    module = generate(tj.jit(softmax).lower(x).fused, TARGETS[2])
+    assert "alloc s1: f32[19]" in print_kernel(kernel_of(softmax, x, target=TARGETS[2]))
+    slots = [line for line in module.text.splitlines() if "alloca" in line and "float" in line]
+    assert any("[35 x float]" in line for line in slots), slots
+    # the row is loaded twice and stored once with lanes left out, its exponentials are in whole vectors
+    assert module.text.count("call void @llvm.masked.store") == 1
+    assert module.text.count("call <16 x float> @llvm.masked.load") == 2
