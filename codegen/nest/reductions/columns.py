@@ -19,19 +19,17 @@ from ...loops.passes.vectorize import LANE
 from ...loops.rewriting import replaced
 from ...lowering.loop_nest import Memory, Nest
 from ..elements import index_of
+from ..maps import known_ranges, lines, task_of_line
 from ..tasks import task_count, vector_block
-from ..window import Interior
-from .rows import FoldBuilder, polls_in_dim
+from .rows import FoldBuilder, algorithm, polls_in_dim
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
 def are_columns(nest: Nest) -> bool:
     """Whether `nest` folds columns, each a lane, from memory."""
-    if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel or 0 in nest.sizes:
+    if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel:
         return False
-    if nest.split is not None or nest.across is not None or nest.turned or nest.kept:
-        return False
-    return not Interior(nest).ranges
+    return nest.split is None and nest.across is None and not nest.turned and not nest.kept
 
 
 def adds_blocks(nest: Nest) -> bool:
@@ -53,9 +51,8 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
         steps, polls = [*steps, *polls], []
     if adds_blocks(nest):
         steps.append(("block", (index_of(nest.parallel), LONG)))
-    steps += [("vectorize", (j, nest.lanes)), ("peel", (j, nest.lanes))]
-    if nest.unroll > 1:
-        steps += [("peel", (f"{j}#0", group)), ("interleave", (f"{j}#0", nest.unroll))]
+    steps.append(("vectorize", (j, nest.lanes)))
+    steps += task_of_line(nest, j) if dim == 0 and tasks > 1 else lines(nest, j)
     steps += [*polls, ("normalize", ())]
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
@@ -65,8 +62,11 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
 def column_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
-    """The kernel that the schedule of columns makes of their algorithm, built at once."""
+    """The kernel that the schedule of columns makes of their algorithm; it is built at once, but for the
+    parts of windows."""
     schedule = schedule_of(nest, streamed)
+    if known_ranges(nest):
+        return scheduled(algorithm(nest, sizes, target), schedule)
     at_once = [step for step in schedule if step[0] != "stream"]
     kernel = _scheduled_columns(nest, sizes, target)
     built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))

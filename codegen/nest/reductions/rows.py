@@ -40,13 +40,7 @@ from .totals import LONG
 
 def are_rows(nest: Nest) -> bool:
     """Whether `nest` folds along rows, each by itself and from memory."""
-    return (
-        nest.row_lanes
-        and 0 not in nest.sizes
-        and nest.split is None
-        and nest.across is None
-        and rows_at_a_time(nest) == 1
-    )
+    return nest.row_lanes and nest.split is None and nest.across is None and rows_at_a_time(nest) == 1
 
 
 @clocked("algorithm")
@@ -64,8 +58,9 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
     polls_in = polls_in_dim(nest)
     if polls_in is not None:
         steps.append(("poll", (index_of(polls_in),)))
-    line = index_of(nest.parallel)
-    steps.append(("rfactor", (line, nest.lanes, nest.unroll, nest.copies, LONG)))
+    if 0 not in nest.sizes:
+        line = index_of(nest.parallel)
+        steps.append(("rfactor", (line, nest.lanes, nest.unroll, nest.copies, LONG)))
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
     return steps
@@ -225,7 +220,8 @@ class FoldBuilder(ElementBuilder):
         self.store(plan.writes, plan.members)
         carried = [self._fold(member) for member in plan.folds]
         loop = self._loops(tuple(self.nodes), tuple(carried))
-        factored = [loop] if self.factoring is None else self.factoring.factored(loop)
+        at_once = self.factoring is not None and 0 not in nest.sizes
+        factored = self.factoring.factored(loop) if self.factoring and at_once else [loop]
         self.nodes, self.held, self.inverses = [*around, *factored], held, {}
         results = [(fold.value, carry.result) for fold, carry in zip(plan.folds, loop.carried, strict=True)]
         self.names = {**self.names, **names, **dict(results)}

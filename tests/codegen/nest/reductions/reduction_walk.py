@@ -84,6 +84,8 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda x, y: tj.tanh(x) + y,
     lambda x, y: x + y[..., ::-1],
     lambda x, y: tj.exp(x * 0.01) - y,
+    lambda x, y: tj.roll(x, 2, -1) + y,
+    lambda x, y: x * tj.roll(y, 1, 0),
 )
 
 
