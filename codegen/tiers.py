@@ -34,7 +34,7 @@ class ScheduleParameters:
     copies: int = 4
     #: Kinds of nests that fold which are written from the loop form. First calls of "columns", which can be,
     #: took 1.04 to 1.07 times as long.
-    loops: frozenset[str] = frozenset({"rows", "columns"})
+    loops: frozenset[str] = frozenset({"rows", "blocked rows", "columns"})
     #: Whether kernels of large results have a second body, which stores past the cache.
     streams: bool = True
     #: Multiply-adds of vectors that the code of a small product's tile has at most.

@@ -18,6 +18,7 @@ from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
+from .reductions.blocked_rows import are_blocked_rows, blocked_kernel, blocked_tasks
 from .reductions.columns import are_columns, column_kernel
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
@@ -32,6 +33,7 @@ from .writing.nest_writer import NestWriter
 #: Kinds of nests that fold which can be written from the loop form: whether a nest is one, and its kernel.
 _IN_LOOPS: Final[dict[str, tuple[Callable[[Nest], bool], Callable[..., LoopKernel]]]] = {
     "rows": (are_rows, row_kernel),
+    "blocked rows": (are_blocked_rows, blocked_kernel),
     "columns": (are_columns, column_kernel),
 }
 
@@ -142,6 +144,8 @@ class Fusions:
                 loops = kernel_of(nest, sizes, self.target, past_cache)
                 code = emit_kernel(loops, declarations, signature(name, buffers))
                 described = ScheduledLoops(nest, loops)
+                if name_of_kind == "blocked rows":
+                    tasks = blocked_tasks(nest)
                 return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         code = NestWriter(nest, declarations, past_cache).write(buffers)
         return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)

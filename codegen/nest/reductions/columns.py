@@ -15,8 +15,8 @@ from ...loops.passes import Step, scheduled, step_text
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.rfactor import Factoring
 from ...loops.passes.unroll import COPY
-from ...loops.passes.vectorize import LANE
-from ...loops.rewriting import replaced
+from ...loops.passes.vectorize import LANE, side_by_side
+from ...loops.rewriting import replaced, with_places
 from ...lowering.loop_nest import Memory, Nest
 from ..elements import index_of
 from ..maps import known_ranges, lines, task_of_line
@@ -29,7 +29,7 @@ def are_columns(nest: Nest) -> bool:
     """Whether `nest` folds columns, each a lane, from memory."""
     if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel:
         return False
-    return nest.split is None and nest.across is None and not nest.turned and not nest.kept
+    return nest.split is None and nest.across is None and not nest.turned
 
 
 def adds_blocks(nest: Nest) -> bool:
@@ -49,9 +49,9 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
     polls: list[Step] = [] if polls_in is None else [("poll", (index_of(polls_in),))]
     if polls_in is not None and polls_in > dim:
         steps, polls = [*steps, *polls], []
+    steps.append(("vectorize", (j, nest.lanes)))
     if adds_blocks(nest):
         steps.append(("block", (index_of(nest.parallel), LONG)))
-    steps.append(("vectorize", (j, nest.lanes)))
     steps += task_of_line(nest, j) if dim == 0 and tasks > 1 else lines(nest, j)
     steps += [*polls, ("normalize", ())]
     if streamed:
@@ -99,10 +99,14 @@ class _ColumnBuilder(FoldBuilder):
         index, extent, lanes = self.dims[dim], nest.sizes[dim], nest.lanes
         group = lanes * nest.unroll
         whole, vectors = extent // group * group, extent // lanes * lanes
-        j, single = variable(index), replaced(body, index, variable(index).plus(variable(LANE)))
+        j, slots = variable(index), {self.buffer(memory) for memory in nest.kept.values()}
+        shared = replaced(body, index, j.plus(variable(LANE)))
+        single = with_places(shared, slots, lambda at: side_by_side(at, LANE, lanes))
         parts: list[tuple[int, int, int, tuple[Node, ...]]] = []
         if whole and nest.unroll > 1:
-            copied = self._lanes(replaced(single, index, j.plus(variable(COPY, lanes))), lanes)
+            copied = replaced(single, index, j.plus(variable(COPY, lanes)))
+            copied = with_places(copied, slots, lambda at: side_by_side(at, COPY, nest.unroll, LANE, lanes))
+            copied = self._lanes(copied, lanes)
             copies = (affine(0),), (affine(nest.unroll),)
             parts.append((0, whole, group, (For(COPY, *copies, 1, INTERLEAVED, copied),)))
         elif whole:

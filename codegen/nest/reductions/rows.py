@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...llvm.target import Target
-from ...loops.affine import affine, variable
+from ...loops.affine import Affine, affine, variable
 from ...loops.clocks import clocked
 from ...loops.nodes import (
     SERIAL,
@@ -152,10 +152,12 @@ class FoldBuilder(ElementBuilder):
         nest = self.nest
         for stage in range(nest.stages):
             self._row_level(stage)
-            self._stage(stage)
+            self.fold_stage(stage)
         self.store([write for write in nest.writes if write.row_level], nest.members)
+        # of columns each has memory of its own, and vectors of them side by side
+        alike = 1 if nest.row_lanes or self.factoring is not None else nest.lanes * nest.unroll
         slots = [
-            Alloc(f"s{1 + number}", dtype, affine(count))
+            Alloc(f"s{1 + number}", dtype, affine(count // alike))
             for number, (dtype, count) in enumerate(nest.scratch_sizes)
         ]
         body = tuple(self.nodes)
@@ -188,7 +190,7 @@ class FoldBuilder(ElementBuilder):
             if member.row_level and not member.is_reduction and member.stage == stage:
                 self.compute(member)
 
-    def _stage(self, stage: int) -> None:
+    def fold_stage(self, stage: int) -> None:
         """Pass over the elements of a row."""
         nest, plan = self.nest, StagePlan(self.nest, stage, self.by_value, self.stored)
         if not plan:
@@ -249,6 +251,15 @@ class FoldBuilder(ElementBuilder):
                 ])  # fmt: skip
                 body = (loop,)
         return loop
+
+    def index(self, memory: Memory) -> Affine:
+        nest = self.nest
+        if memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
+            group = nest.lanes * nest.unroll
+            memory = Memory(
+                memory.buffer, memory.dtype, tuple([by // group for by in memory.strides]), memory.offset
+            )
+        return super().index(memory)
 
     def _read_back(self, value: Value, memory: Memory) -> None:
         """Read an element that an earlier stage computed."""

@@ -31,7 +31,7 @@ from tracejit.runtime.executable import Executable
 
 Array = np.ndarray[Any, Any]
 #: The kinds of nests that are written from the loop form.
-KINDS = frozenset({"rows", "columns"})
+KINDS = frozenset({"rows", "blocked rows", "columns"})
 
 DTYPES = ("f4", "f8", "f4", "f8", "i4", "i8", "u1", "i2", "?")
 #: Lengths of rows: none, some and many vectors, with and without rests, and sums of several blocks.
@@ -130,6 +130,8 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
         for kind, number in kinds:
             if kind == "fold":
                 folded = FOLDS[number % len(FOLDS)](values[-1], axis)
+                if number % 4 == 3:  # something for each row
+                    folded = tj.log(tj.abs(folded * 1.0) + 1.5)
                 values.append(STEPS[number % len(STEPS)](values[-1], tj.broadcast_to(folded, x.shape)))
                 results.append(folded)
             else:
