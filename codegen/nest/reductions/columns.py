@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ...llvm.target import Target
 from ...loops.affine import affine, variable
 from ...loops.clocks import clocked
-from ...loops.nodes import INTERLEAVED, LANES, SERIAL, TASKS, For, If, InRange, Kernel, Node, Poll
+from ...loops.nodes import INTERLEAVED, LANES, SERIAL, TASKS, Call, For, If, InRange, Kernel, Node, Poll
 from ...loops.passes import Step, scheduled, step_text
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.rfactor import Factoring
@@ -29,13 +29,14 @@ def are_columns(nest: Nest) -> bool:
     """Whether `nest` folds columns, each a lane, from memory."""
     if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel:
         return False
-    return nest.split is None and nest.across is None and not nest.turned
+    return nest.split is None and nest.across is None
 
 
 def adds_blocks(nest: Nest) -> bool:
     """Whether `nest` has sums of floats along columns that are so long that they are added up in blocks."""
+    most = LONG if nest.reads_across or nest.turned else LONG_COLUMN
     sums = any(member.is_reduction and is_float_sum(member.instruction) for member in nest.members)
-    return sums and math.prod(nest.sizes[nest.parallel :]) > (LONG if nest.reads_across else LONG_COLUMN)
+    return sums and math.prod(nest.sizes[nest.parallel :]) > most
 
 
 @clocked("schedule")
@@ -63,7 +64,7 @@ def column_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
     """The kernel that the schedule of columns makes of their algorithm; it is built at once, but for the
-    parts of windows."""
+    parts of windows. Rows that are turned, a lane for each, are columns of a block of them."""
     schedule = schedule_of(nest, streamed)
     if known_ranges(nest):
         return scheduled(algorithm(nest, sizes, target), schedule)
@@ -99,7 +100,7 @@ class _ColumnBuilder(FoldBuilder):
         index, extent, lanes = self.dims[dim], nest.sizes[dim], nest.lanes
         group = lanes * nest.unroll
         whole, vectors = extent // group * group, extent // lanes * lanes
-        j, slots = variable(index), {self.buffer(memory) for memory in nest.kept.values()}
+        j, slots = variable(index), {f"s{1 + number}" for number in range(len(nest.scratch_sizes))}
         shared = replaced(body, index, j.plus(variable(LANE)))
         single = with_places(shared, slots, lambda at: side_by_side(at, LANE, lanes))
         parts: list[tuple[int, int, int, tuple[Node, ...]]] = []
@@ -131,5 +132,21 @@ class _ColumnBuilder(FoldBuilder):
         return tuple(nodes)
 
     def _lanes(self, body: tuple[Node, ...], count: int) -> tuple[Node, ...]:
-        """`body` in the first `count` lanes."""
-        return (For(LANE, (affine(0),), (affine(count),), 1, LANES, body, width=self.nest.lanes),)
+        """`body` in the first `count` lanes; what is turned for them (`turned_rows`), before and behind."""
+        nest, lanes = (
+            self.nest,
+            For(LANE, (affine(0),), (affine(count),), 1, LANES, body, width=self.nest.lanes),
+        )
+        sizes = count, nest.sizes[-1], nest.lanes
+        into = [self._turned("turn_rows", memory, own, sizes) for own, memory in nest.turned.reads]
+        out = [self._turned("turn_columns", own, memory, sizes) for own, memory in nest.turned.writes]
+        return (*into, lanes, *out)
+
+    def _turned(self, callee: str, source: Memory, target: Memory, sizes: tuple[int, ...]) -> Call:
+        """Call of an instruction that turns a block of rows."""
+        places = [
+            (self.buffer(memory), self.index(memory).without(self.dims[-1]), by)
+            for memory in (source, target)
+            for by in [memory.strides[-2 if (memory.buffer or 0) >= 0 else -1]]
+        ]
+        return Call(callee, tuple(places), sizes)
