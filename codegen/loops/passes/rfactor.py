@@ -17,8 +17,12 @@ sums are added up with their errors (`Accumulate`, `Total`). With fewer `copies`
 in memory, and take turns, where there is much to compute; maxima and minima, which no order changes, have as
 many accumulators as copies, and with one copy fold their lanes in memory.
 
-*Requires*: a loop over all of a known range, one by one, that hands on folds of elements alone, and whose
-iterations may else run in any order; a power of two of lanes and of accumulators.
+Of loops inside of each other that hand one fold on the lanes are around all, and go on from line to line. The
+pass `block` adds up sums in blocks where lanes are those of loops around.
+
+*Requires*: a loop over all of a known range, one by one, that hands on folds of elements alone, or loops that
+hand on what such a one does, and whose iterations may else run in any order; a power of two of lanes and of
+accumulators.
 *Ensures*: sums of floats are in another order, and as accurate as pairwise ones (`nest.reductions.totals`).
 """
 
