@@ -86,13 +86,17 @@ INTRINSICS: Final[dict[str, Intrinsic]] = {
     "turn_rows": Intrinsic(
         lambda sizes: (RowsAt(sizes[0], sizes[1], written=False), RowsAt(sizes[1], sizes[2], written=True)),
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
-        lambda w, dtype, places, sizes: put_columns(w, *places, (sizes[0], sizes[1]), dtype, sizes[2]),
+        lambda w, dtype, places, sizes: put_columns(
+            w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
+        ),
         _turn_expected,
     ),
     "turn_columns": Intrinsic(
         lambda sizes: (RowsAt(sizes[1], sizes[2], written=False), RowsAt(sizes[0], sizes[1], written=True)),
         lambda sizes, columns: [columns[:, : sizes[0]].T],
-        lambda w, dtype, places, sizes: put_rows(w, *places, (sizes[0], sizes[1]), dtype, sizes[2]),
+        lambda w, dtype, places, sizes: put_rows(
+            w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
+        ),
         _turn_expected,
     ),
 }

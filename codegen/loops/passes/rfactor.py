@@ -198,7 +198,7 @@ class _Folding:
         self.of, self.loop, self.outer = factoring, loops[-1], loops[:-1]
         loop, by_name = self.loop, {node.name: node for node in loops[-1].body if isinstance(node, Fold)}
         self.folds = folds = [by_name[carry.following] for carry in loop.carried]  # type: ignore[index]
-        #: What the loops hand on, by its names outside.
+        #: The values that the loops hand on, by their names outside.
         self.carried = loops[0].carried
         self.lanes, copies = max(1, factoring.lanes), factoring.copies
         self.lane, self.copy = variable(factoring.lane), variable(factoring.copy)
@@ -232,6 +232,7 @@ class _Folding:
             identity(fold) if apart or stored else name
             for fold, name, apart in zip(self.folds, names, in_memory, strict=True)
         ]
+        state: Sequence[Operand]
         if is_long:
             state = self._finished(body, self._blocks(body, 0, self._start(begin)))
         else:
@@ -302,7 +303,7 @@ class _Folding:
     def _carries(
         self, names: Sequence[str], first: Sequence[Operand], following: Sequence[Operand]
     ) -> tuple[Carry, ...]:
-        """What a loop hands on of each fold."""
+        """The values that a loop hands on, one of each fold."""
         return tuple([
             Carry(name, carry.dtype, begin, end, self.of.fresh(carry.result))
             for carry, name, begin, end in zip(self.carried, names, first, following, strict=True)
@@ -316,13 +317,16 @@ class _Folding:
         if depth == len(self.outer):
             size = self.of.terms * self.group
             most = min(size, self.whole)
-            known = self._by_block(body, totals, size, self.whole, lambda *at: self._groups(*at, units, most))
+            known = self._by_block(
+                body, totals, size, self.whole,
+                lambda inner, lo, hi: self._groups(inner, lo, hi, units, most),
+            )  # fmt: skip
             return known if self.whole == self.end else self._added(body, known, self._rest(body, units))
         loop, size = self.outer[depth], self.of.terms // self.terms[depth + 1]
         if size > 1:
             return self._by_block(
                 body, totals, size, _known_size(loop),
-                lambda inner, *bounds: self._loops(inner, depth, units, bounds),
+                lambda inner, lo, hi: self._loops(inner, depth, units, (lo, hi)),
             )  # fmt: skip
         inner: list[Node] = []
         names = self._names_of_totals()

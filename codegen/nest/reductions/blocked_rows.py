@@ -72,7 +72,7 @@ class _BlockBuilder(FoldBuilder):
     def __init__(self, nest: Nest, target: Target, factoring: Factoring) -> None:
         super().__init__(nest, target, factoring)
         self.ahead, self.block, self.of = (), rows_at_a_time(nest), factoring
-        #: Where values of the row level lie, a row after the other.
+        #: Memory of the values of the row level, a row after the other.
         self.slots: dict[Value, str] = {}
 
     def operand(self, source: Leaf | Value) -> Operand:
