@@ -54,8 +54,8 @@ def own_slots(kernel: Kernel, loop: For) -> set[str]:
 
 
 def private_slots(kernel: Kernel, loop: For, around: Sequence[For]) -> set[str]:
-    """The memory among `own_slots` that iterations of `loop`, inside the loops `around`, have by turns, at one
-    place, as may other loops, of which each reads what it has written."""
+    """The memory among `own_slots` that iterations of `loop`, inside the loops `around`, have by turns, at
+    one place, as may other loops, of which each reads what it has written."""
     own = own_slots(kernel, loop)
     if own:
         own -= {access.buffer for access in accesses_of(loop.body) if loop.index in access.index.names}
