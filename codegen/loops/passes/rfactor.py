@@ -115,14 +115,19 @@ def _factored(kernel: Kernel, index: str, factoring: Factoring, step: str) -> Ke
         for node in statements_in(loops[-1].body) if factoring.lanes else ():
             if isinstance(node, Store) and node.index.coefficient(last).terms:
                 raise NotApplicable(f"{step}: {last} is stored to rows whose length is a symbol")
-        for number, inner in enumerate(loops) if factoring.lanes else ():
-            alone = with_body(inner, loops[-1].body, carried=())
-            require_independent(kernel, alone, (*around, *loops[:number], *loops[number + 1 :]), step)
+        if factoring.lanes:
+            inner = with_body(loops[-1], loops[-1].body, carried=())
+            require_independent(kernel, inner, (*around, *loops[:-1]), step)
         names = {name for outer in (*loops, *around) for name in (outer.index, outer.end)} | memories
         factoring.lane, factoring.copy, factoring.block = (
             unlike(names, name) for name in (LANE, COPY, BLOCK)
         )
-        return factoring.factored(loop)
+        nodes = factoring.factored(loop)
+        if factoring.lanes and len(loops) > 1:  # lanes go on from line to line
+            lanes = nodes[0]
+            assert isinstance(lanes, For)
+            require_independent(kernel, with_body(lanes, lanes.body, carried=()), around, step)
+        return nodes
 
     result = rewritten(kernel, index, rewrite, step)
     return result.with_body((*factoring.allocs, *result.body)) if factoring.allocs else result

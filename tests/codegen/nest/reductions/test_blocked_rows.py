@@ -1,7 +1,8 @@
-"""Rows in blocks in the loop form: the bits of rows one by one in the writer before, in both tiers."""
+"""Rows in blocks in the loop form: the bits of rows one by one, in both tiers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,11 @@ import tracejit as tj
 from tracejit.codegen.loops.nodes import LANES, TASKS, For
 from tracejit.codegen.loops.rewriting import statements_in
 from tracejit.codegen.loops.verifier import verify_kernel
+from tracejit.codegen.nest import row_blocks
 from tracejit.codegen.nest.reductions.blocked_rows import ROW, are_blocked_rows, blocked_kernel, blocked_tasks
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
 
-from .reduction_walk import KINDS, results_of, written_from
+from .reduction_walk import results_of
 from .test_rows import TARGETS, nests_of
 
 Function = Callable[[Any], Any]
@@ -47,16 +49,16 @@ CASES: list[tuple[Function, tuple[int, ...]]] = [
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize(("f", "shape"), CASES)
-def test_the_bits_of_the_writer_before(
+def test_the_bits_of_rows_one_by_one(
     f: Function, shape: tuple[int, ...], dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
     x = np.random.default_rng(7).standard_normal(shape).astype(dtype)
     bits = []
-    for kinds in (KINDS, KINDS - {"blocked rows"}):
-        with written_from(kinds):
-            bits.append(results_of(f, [x]))
+    for least_cycles in (row_blocks.LEAST_CYCLES, math.inf):
+        monkeypatch.setattr(row_blocks, "LEAST_CYCLES", least_cycles)
+        bits.append(results_of(f, [x]))
     assert bits[0] == bits[1]
 
 

@@ -1,4 +1,4 @@
-"""Folds along rows and columns in the loop form: the bits of the writer before, in both tiers.
+"""Folds along rows and columns in the loop form: the bits of both tiers, and what the interpreter says.
 Kernels that are built at once are those that the passes make of the algorithm.
 
 ``TRACEJIT_ROWS=N`` takes N random programs (`reduction_walk`).
@@ -30,7 +30,7 @@ from tracejit.codegen.nest.reductions.rows import algorithm, are_rows, row_kerne
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
 
 from ...narrow import narrower, run_narrow
-from .reduction_walk import KINDS, Walk, program, take
+from .reduction_walk import Walk, program, take
 
 PROGRAMS = int(os.environ.get("TRACEJIT_ROWS", "20"))
 #: Vectors of 128, 256 and 512 bits.
@@ -44,10 +44,10 @@ ZEN = Target("x86_64-unknown-linux-gnu", "znver4", "+avx512f,+avx512bw,+avx512vl
 NARROW = """
 import os
 os.environ["TRACEJIT_TIERS"], os.environ["TRACEJIT_CACHE"] = "always", "0"
-from tests.codegen.nest.reductions.reduction_walk import KINDS, Walk, take
+from tests.codegen.nest.reductions.reduction_walk import Walk, take
 walk = Walk(11)
 for number in range(8):
-    take(walk, number, KINDS)
+    take(walk, number)
 assert walk.kernels["rfactor"]
 print("fine")
 """
@@ -79,10 +79,10 @@ def softmax(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("number", range(PROGRAMS))
-def test_the_bits_of_the_writer_before(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bits_of_both_tiers(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    take(Walk(3), number, KINDS)
+    take(Walk(3), number)
 
 
 @narrower
