@@ -25,13 +25,6 @@ from .rows import FoldBuilder, algorithm, polls_in_dim
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
-def are_columns(nest: Nest) -> bool:
-    """Whether `nest` folds columns, each a lane, from memory."""
-    if nest.row_lanes or not nest.parallel or len(nest.sizes) == nest.parallel:
-        return False
-    return nest.split is None and nest.across is None
-
-
 def adds_blocks(nest: Nest) -> bool:
     """Whether `nest` has sums of floats along columns that are so long that they are added up in blocks."""
     most = LONG if nest.reads_across or nest.turned else LONG_COLUMN

@@ -32,15 +32,9 @@ from ...loops.passes.rfactor import Factoring
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest
 from ..divisors import divisors, pays
 from ..elements import ElementBuilder, index_of
-from ..row_blocks import rows_at_a_time
 from ..tasks import polling_dim, task_count
 from ..writing.prefetch import fetched_ahead
 from .totals import LONG
-
-
-def are_rows(nest: Nest) -> bool:
-    """Whether `nest` folds along rows, each by itself and from memory."""
-    return nest.row_lanes and nest.split is None and nest.across is None and rows_at_a_time(nest) == 1
 
 
 @clocked("algorithm")
