@@ -140,18 +140,30 @@ class _Survey:
         if (id(nodes), id(read)) in self.seen:
             return
         self.seen.add((id(nodes), id(read)))
+        readers = self.readers
         for node in nodes:
-            if isinstance(node, For):
-                inner = self.read.setdefault(node, {}) if node.kind == LANES else read
-                self._walk(node.body, inner)
-            elif isinstance(node, If):
-                self._walk(node.then, read)
-                self._walk(node.otherwise, read)
-            reader = node.name if isinstance(node, Fold) else ""
-            for operand in operands_of(node):
-                if isinstance(operand, str):
-                    self.readers.setdefault(operand, set()).add(reader)
+            kind, reader = type(node), ""
+            if kind is Compute:
+                operands = node.operands  # type: ignore[union-attr]
+            elif kind is Load and node.mask is None:  # type: ignore[union-attr]
+                continue
+            else:
+                if isinstance(node, For):
+                    inner = self.read.setdefault(node, {}) if node.kind == LANES else read
+                    self._walk(node.body, inner)
+                elif isinstance(node, If):
+                    self._walk(node.then, read)
+                    self._walk(node.otherwise, read)
+                elif isinstance(node, Fold):
+                    reader = node.name
+                operands = operands_of(node)
+            for operand in operands:
+                if type(operand) is str:
                     read[operand] = None
+                    if operand in readers:
+                        readers[operand].add(reader)
+                    else:
+                        readers[operand] = {reader}
 
 
 class _Writer:
