@@ -32,9 +32,6 @@ class ScheduleParameters:
     #: Copies of a loop's body for the vectors that a nest works on together. With fewer than there are such
     #: vectors, maps take less of them at a time, and folds along rows keep their accumulators in memory.
     copies: int = 4
-    #: Kinds of nests that fold which are written from the loop form. First calls of "columns", which can be,
-    #: took 1.04 to 1.07 times as long.
-    loops: frozenset[str] = frozenset({"rows"})
     #: Whether kernels of large results have a second body, which stores past the cache.
     streams: bool = True
     #: Multiply-adds of vectors that the code of a small product's tile has at most.

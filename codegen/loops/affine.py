@@ -74,7 +74,7 @@ class Affine:
                 if name in names:
                     names.remove(name)
                     terms = (*terms, ("*".join(names), factor))
-        return Affine(constant, terms) if terms else _constant(constant)
+        return Affine(constant, terms) if terms else affine(constant)
 
     def replaced(self, name: str, by: Affine) -> Affine:
         """The expression with `by` in the place of `name`."""
@@ -145,18 +145,16 @@ def _ordered(factors: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
 _SMALL: Final = tuple([Affine(number) for number in range(-1, 65)])
 
 
-def _constant(number: int) -> Affine:
-    return _SMALL[number + 1] if -1 <= number < 65 else Affine(number)
-
-
 def affine(value: Expression) -> Affine:
     """`value` as an expression."""
-    return _constant(value) if isinstance(value, int) else value
+    if isinstance(value, Affine):
+        return value
+    return _SMALL[value + 1] if -1 <= value < 65 else Affine(value)
 
 
 def variable(name: str, factor: int = 1) -> Affine:
     """``factor * name``."""
-    return Affine(0, ((name, factor),)) if factor else _constant(0)
+    return Affine(0, ((name, factor),)) if factor else affine(0)
 
 
 def is_multiple(expression: Affine, of: int) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Final
 
 from ...base.records import record
 from ...ir.registry import Op
@@ -140,18 +140,30 @@ class _Survey:
         if (id(nodes), id(read)) in self.seen:
             return
         self.seen.add((id(nodes), id(read)))
+        readers = self.readers
         for node in nodes:
-            if isinstance(node, For):
-                inner = self.read.setdefault(node, {}) if node.kind == LANES else read
-                self._walk(node.body, inner)
-            elif isinstance(node, If):
-                self._walk(node.then, read)
-                self._walk(node.otherwise, read)
-            reader = node.name if isinstance(node, Fold) else ""
-            for operand in operands_of(node):
-                if isinstance(operand, str):
-                    self.readers.setdefault(operand, set()).add(reader)
+            kind, reader = type(node), ""
+            if kind is Compute:
+                operands = node.operands  # type: ignore[union-attr]
+            elif kind is Load and node.mask is None:  # type: ignore[union-attr]
+                continue
+            else:
+                if isinstance(node, For):
+                    inner = self.read.setdefault(node, {}) if node.kind == LANES else read
+                    self._walk(node.body, inner)
+                elif isinstance(node, If):
+                    self._walk(node.then, read)
+                    self._walk(node.otherwise, read)
+                elif isinstance(node, Fold):
+                    reader = node.name
+                operands = operands_of(node)
+            for operand in operands:
+                if type(operand) is str:
                     read[operand] = None
+                    if operand in readers:
+                        readers[operand].add(reader)
+                    else:
+                        readers[operand] = {reader}
 
 
 class _Writer:
@@ -160,8 +172,8 @@ class _Writer:
         self.ops = OpWriter(kernel.name, w, INLINED_USES)
         self.dtypes = {buffer.name: buffer.dtype for buffer in kernel.buffers}
         self.has_folds = False
-        #: Memory of the kernel's own.
-        self.slots: set[str] = set()
+        #: Memory of the kernel's own, and its elements; behind them there is room for a vector more.
+        self.slots: dict[str, int] = {}
         #: The places in each loop, in the order in which they come; all places by what they are; and the
         #: accesses by their buffers or dtypes, indices, and the lanes and copies that they are in.
         self.reached: dict[For | While, list[_Place]] = {}
@@ -178,8 +190,10 @@ class _Writer:
         self.places: dict[_Place, str | Reg] = {}
         #: The index of the lanes that are being written, how many there are, and which of them take part.
         self.lane, self.lanes, self.mask = "", 1, None
-        #: The lanes that fold, where others are to fold nothing.
+        #: The lanes that fold, where others are to fold nothing; and the loop that leaves those out, with how
+        #: many take part.
         self.folds = None
+        self.left_out: tuple[For, int] | None = None
         self.surveyed: _Survey | None = None
         #: Lanes of the kernel's vectors.
         self.width = 1
@@ -193,13 +207,14 @@ class _Writer:
     def run(self) -> None:
         """Write the kernel."""
         w = self.w
-        for node in self.kernel.body:
-            if isinstance(node, Alloc):
-                assert node.size.number is not None, "memory on the stack has a known size"
-                self.dtypes[node.name] = node.dtype
-                self.slots.add(node.name)
-                self.pointers[node.name] = w.slot(node.dtype, node.size.number)
-        for place in self._reach(self.kernel.body):
+        own = [node for node in self.kernel.body if isinstance(node, Alloc)]
+        self.dtypes.update({node.name: node.dtype for node in own})
+        reached = self._reach(self.kernel.body)
+        for node in own:
+            assert node.size.number is not None, "memory on the stack has a known size"
+            self.slots[node.name] = node.size.number
+            self.pointers[node.name] = w.slot(node.dtype, node.size.number + self.width)
+        for place in reached:
             self.places[place] = self.pointers[place.buffer] if place.buffer else constant(0, place.dtype)
             for name in place.index.names if self.indices else ():
                 if name in self.indices:
@@ -350,12 +365,12 @@ class _Writer:
                 continue
             self._side_by_side(apart)
             apart = []
-            self._loop(node)
+            self._node(node)
         self._side_by_side(apart)
 
-    def _is_shared(self, node: Node) -> TypeGuard[For]:
-        """Whether `node` is a loop that all copies run through together: none has bounds of its own."""
-        return (
+    def _is_shared(self, node: Node) -> bool:
+        """Whether `node` is for all copies together: a loop where none has bounds of its own."""
+        return isinstance(node, Poll) or (
             isinstance(node, For)
             and node.kind not in (UNROLLED, TASKS)
             and not any(_names_any(bound, self.copy.numbers) for bound in (*node.lo, *node.hi))
@@ -489,7 +504,7 @@ class _Writer:
                 zip(node.names, read_columns(w, dtype, count, place, lanes, self.mask), strict=True)
             )
         elif stride:
-            values[node.names[0]] = w.gather(place, dtype, stride, lanes, self.mask)
+            values[node.names[0]] = w.gather(place, dtype, stride, lanes, self._mask_of(node))
         else:
             values[node.names[0]] = w.splat(w.load(place, dtype), lanes)
         if node.hint == AHEAD and self.mask is None and stride == len(node.names):
@@ -527,7 +542,17 @@ class _Writer:
         else:
             if asked and self.mask is None and stride == 1:
                 ask_for(w, dtype, place, 0, write=True, before=self._before(node.index))
-            w.scatter(values[0], place, stride, self.mask)
+            w.scatter(values[0], place, stride, self._mask_of(node))
+
+    def _mask_of(self, node: Load | Store) -> Reg | None:
+        """The lanes that take part in `node`: all where the others are behind the end of the kernel's own
+        memory, from which nothing is read. What was stored under a mask is waited for."""
+        size = self.slots.get(node.buffer)
+        if self.left_out is None or size is None:
+            return self.mask
+        loop, count = self.left_out
+        last = node.index.replaced(loop.index, loop.lo[0]).replaced(self.lane, affine(count - 1))
+        return None if last.number == size - 1 else self.mask
 
     def _quotient(self, node: Quotient) -> None:
         w = self.w
@@ -644,8 +669,10 @@ class _Writer:
             if count < self.lanes:
                 assert self.mask is None, "lanes are left out once"
                 self.mask = self.folds = self.w.tail_mask(count, self.lanes)
+                self.left_out = loop, count
             state = self._body(loop, constant(first, "i64"), state)
             self.mask, self.folds = outer
+            self.left_out = None
         self._know([carry.result for carry in loop.carried], state)
 
     def _unrolled(self, loop: For) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...base.records import record
 from ..llvm.emitter import constant
 from ..llvm.loops import FunctionWriter
-from ..llvm.transpose import turned
+from ..llvm.transpose import put_columns, put_rows, turned
 
 
 @record(eq=False)
@@ -66,6 +66,14 @@ def _transpose_expected(sizes: Sequence[int]) -> str:
     return "a height, a width, and a power of two that is no less than these"
 
 
+def _turn_expected(sizes: Sequence[int]) -> str:
+    if len(sizes) == 3:
+        rows, length, lanes = sizes
+        if 1 <= rows <= lanes and length >= 1 and lanes & (lanes - 1) == 0:
+            return ""
+    return "a number of rows, their length, and a power of two of lanes that is no less than the rows"
+
+
 INTRINSICS: Final[dict[str, Intrinsic]] = {
     # sizes: the height and the width of what is read transposed, and the edge of the square that it fills
     "transpose": Intrinsic(
@@ -73,5 +81,22 @@ INTRINSICS: Final[dict[str, Intrinsic]] = {
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
         _transposed,
         _transpose_expected,
+    ),
+    # sizes: some rows, their length, and the lanes of a vector, which are no fewer; of a row or a column
+    "turn_rows": Intrinsic(
+        lambda sizes: (RowsAt(sizes[0], sizes[1], written=False), RowsAt(sizes[1], sizes[2], written=True)),
+        lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
+        lambda w, dtype, places, sizes: put_columns(
+            w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
+        ),
+        _turn_expected,
+    ),
+    "turn_columns": Intrinsic(
+        lambda sizes: (RowsAt(sizes[1], sizes[2], written=False), RowsAt(sizes[0], sizes[1], written=True)),
+        lambda sizes, columns: [columns[:, : sizes[0]].T],
+        lambda w, dtype, places, sizes: put_rows(
+            w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
+        ),
+        _turn_expected,
     ),
 }

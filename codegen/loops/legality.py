@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from .affine import Affine, Ranges, affine
 from .nodes import Alloc, For, Kernel, While
@@ -13,18 +13,16 @@ from .verifier import Reached, accesses_of, entered, iterations_apart
 
 
 def require_independent(
-    kernel: Kernel, loop: For, around: tuple[For, ...], step: str, *, tasks: bool = False
+    kernel: Kernel, loop: For, around: tuple[For, ...], step: str, own: Container[str] = ()
 ) -> None:
-    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any order.
-    As `tasks` they have memory of their own on the stack."""
+    """Raise NotApplicable unless the iterations of `loop`, inside the loops `around`, may run in any order,
+    each with memory of its `own` by some names."""
     if loop.carried:
         raise NotApplicable(f"{step}: {loop.index} hands values from one iteration to the next")
     if any(isinstance(node, While) for node in loop.body):
         raise NotApplicable(f"{step}: iterations of {loop.index} have loops of unknown length")
     accesses = list(accesses_of(loop.body))
     written: dict[str, list[Reached]] = {}
-    slots = {node.name for node in kernel.body if isinstance(node, Alloc)} if tasks else None
-    own = _written_before(accesses) & slots if slots else ()
     for access in accesses:
         if access.written and access.buffer not in own:
             written.setdefault(access.buffer, [])
@@ -49,9 +47,32 @@ def require_independent(
                 )
 
 
+def own_slots(kernel: Kernel, loop: For) -> set[str]:
+    """The memory on the stack of which each iteration of `loop` reads what it has written alone."""
+    slots = {node.name for node in kernel.body if isinstance(node, Alloc)}
+    return _written_before(list(accesses_of(loop.body))) & slots if slots else slots
+
+
+def private_slots(kernel: Kernel, loop: For, around: Sequence[For]) -> set[str]:
+    """The memory among `own_slots` that iterations of `loop`, inside the loops `around`, have by turns, at
+    one place, as may other loops, of which each reads what it has written."""
+    own = own_slots(kernel, loop)
+    if own:
+        own -= {access.buffer for access in accesses_of(loop.body) if loop.index in access.index.names}
+        others: dict[For | None, list[Reached]] = {}
+        for access in accesses_of(kernel.body):
+            inside = [inner for inner in access.loops if inner not in around]
+            if access.buffer in own and all(inner.index != loop.index for inner in inside):
+                others.setdefault(inside[0] if inside else None, []).append(access)
+        for statement, accesses in others.items():
+            alone = _written_before(accesses) if statement is not None else set()
+            own -= {access.buffer for access in accesses} - alone
+    return own
+
+
 def _written_before(accesses: Sequence[Reached]) -> set[str]:
     """The buffers of which `accesses`, which are in order, read nothing but what they have written: by loops
-    of the same range, at the same places of it."""
+    of the same range, at the same places of it, and under the same conditions."""
     written: set[tuple[object, ...]] = set()
     others: set[str] = set()
     for access in accesses:
@@ -59,14 +80,24 @@ def _written_before(accesses: Sequence[Reached]) -> set[str]:
         for loop in access.loops:
             factor = index.coefficient(loop.index)
             if factor.terms or factor.constant:
-                walk.append((factor, loop.lo, loop.hi, loop.step))
+                walk.append((factor, *_range(loop, access.loops), loop.step))
                 index = index.without(loop.index)
         place = access.buffer, index, tuple(walk), access.count
-        if not access.written:
-            others |= {access.buffer} if place not in written else set()
-        elif not access.facts:
-            written.add(place)
+        if access.written:
+            written.add((*place, access.facts))
+        elif not written & {(*place, facts) for facts in ((), access.facts)}:
+            others.add(access.buffer)
     return {access.buffer for access in accesses} - others
+
+
+def _range(loop: For, around: Sequence[For]) -> tuple[tuple[Affine, ...], tuple[Affine, ...]]:
+    """The bounds of `loop`; where it takes block after block, those of all blocks."""
+    name = loop.lo[0].names
+    outer = next((blocks for blocks in around if [blocks.index] == name), None)
+    size = loop.lo[0].coefficient(name[0]).number if outer is not None else None
+    if outer is None or size is None or loop.hi[0] != loop.lo[0].plus(size) or outer.lo != (affine(0),):
+        return loop.lo, loop.hi
+    return outer.lo, loop.hi[1:] or tuple([end.scaled(size) for end in outer.hi])
 
 
 def _injective(loop: For, accesses: list[Reached], first: Affine | None = None) -> bool:

@@ -11,6 +11,7 @@ from .affine import Affine, Ranges
 from .nodes import (
     Accumulate,
     Aligned,
+    Alloc,
     Call,
     Carry,
     Compute,
@@ -212,6 +213,38 @@ def replaced(nodes: Sequence[Node], name: str, by: Affine) -> tuple[Node, ...]:
         return node
 
     return tuple([node_with(node) for node in nodes])
+
+
+def with_places(
+    nodes: tuple[Node, ...], buffers: Container[str], place: Callable[[Affine], Affine]
+) -> tuple[Node, ...]:
+    """`nodes` with the accesses of `buffers` where `place` puts them."""
+    if not buffers:
+        return nodes
+
+    def node_with(node: Node) -> Node:
+        if isinstance(node, Load) and node.buffer in buffers:
+            return Load(
+                node.names, node.dtype, node.buffer, place(node.index), node.guard, node.mask, node.hint
+            )
+        if isinstance(node, Store) and node.buffer in buffers:
+            return Store(
+                node.buffer, place(node.index), node.values, node.guard, node.mask, node.hint, node.origins
+            )
+        return _with_blocks(node, lambda block, _: tuple(map(node_with, block)), ())
+
+    return tuple(map(node_with, nodes))
+
+
+def larger(kernel: Kernel, slots: Container[str], times: int) -> Kernel:
+    """`kernel` with so many times the memory for each of `slots`."""
+    body = [
+        Alloc(node.name, node.dtype, node.size.scaled(times))
+        if isinstance(node, Alloc) and node.name in slots
+        else node
+        for node in kernel.body
+    ]
+    return Kernel(kernel.name, kernel.buffers, tuple(body), kernel.symbols, kernel.schedule)
 
 
 def first_ends(ends: tuple[Affine, ...], ranges: Ranges) -> tuple[Affine, ...]:

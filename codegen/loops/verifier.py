@@ -565,7 +565,33 @@ def _ordered(earlier: _Side, later: _Side, ranges: Ranges, facts: tuple[InRange,
     here = _Known(ranges, {}, (*facts, *earlier.facts, *later.facts))
     if any(ranges.at_least(fact.index.plus(1).scaled(-1)) for fact in here.facts):
         return True  # the two are not both run
-    return any(_apart(earlier, later, here, modulus) for modulus in (0, *_moduli(earlier), *_moduli(later)))
+    before, apart, blocks = (earlier.index, later.index), False, True
+    while blocks and not apart:
+        moduli = dict.fromkeys([*_moduli(earlier), *_moduli(later)])
+        apart = any(_apart(earlier, later, here, modulus) for modulus in (0, *moduli))
+        blocks = not apart and any(
+            _within_blocks(earlier, later, here, modulus) for modulus in sorted(moduli, reverse=True)
+        )
+    earlier.index, later.index = before
+    return apart
+
+
+def _within_blocks(earlier: _Side, later: _Side, known: _Known, size: int) -> bool:
+    """Whether both accesses are in one block of `size` elements each, as in a row; then they take one element
+    where they do within their blocks alone, which is what their indices are from then on."""
+    sides = earlier, later
+    indices = [
+        Affine(side.index.constant % size, tuple([term for term in side.index.terms if term[1] % size]))
+        for side in sides
+    ]
+    if all(index.terms == side.index.terms for index, side in zip(indices, sides, strict=True)):
+        return False
+    for index, side in zip(indices, sides, strict=True):
+        last = affine(size - side.access.count).plus(index, -1)
+        if not (known.at_least(index) and known.at_least(last)):
+            return False
+    earlier.index, later.index = indices
+    return True
 
 
 def _moduli(side: _Side) -> list[int]:

@@ -180,8 +180,6 @@ class Nest:
     #: Full-level values kept in scratch, with where.
     kept: dict[Value, Memory] = field(default_factory=dict)
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
-    #: Whether the values of a short row stay in registers from one stage to the next.
-    in_registers: bool = False
     #: Accesses that are transposed for each block of rows, so that each lane has a row.
     turned: Turned = Turned()
     #: Estimated cycles of the whole nest on one thread.
@@ -213,12 +211,10 @@ class Nest:
         return self.parallel - 1 if self.parallel else None
 
     @property
-    def has_short_rows(self) -> bool:
-        """Whether a row's vectors are written one after the other, without a loop."""
-        if not self.row_lanes or self.split is not None or len(self.sizes) != self.parallel + 1:
-            return False
-        groups, rest = divmod(self.sizes[-1], self.lanes * self.unroll)
-        return groups <= 1 and rest < 2 * self.lanes
+    def pads_scratch(self) -> bool:
+        """Whether lanes behind the end of a row may be stored to scratch and read back: there is room for
+        them, and no other row."""
+        return self.row_lanes and len(self.sizes) == self.parallel + 1
 
     @property
     def folded_alone(self) -> frozenset[Value]:
@@ -262,8 +258,6 @@ class Nest:
             if limited:
                 self.unroll = most
             return limited
-        if self.in_registers:
-            return False
         folds = [member for member in self.members if member.is_reduction]
         folding = {member.stage for member in folds}
         return (most == 1 and any(member.in_any_order for member in folds)) or (
@@ -291,8 +285,6 @@ class Nest:
             head += f", in {self.split.chunks} chunks of {self.split.size}"
         if self.moments:
             head += ", stage 1 with stage 0"
-        if self.in_registers:
-            head += ", rows in registers"
         if self.turned:
             head += f", {self.lanes} rows at a time"
         if self.across is not None and self.across.chunks > 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from ...base.lapack.library import LapackLibrary, library
 from ...ir.content import NoContent, attributes, content
@@ -18,22 +17,16 @@ from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
-from .reductions.columns import are_columns, column_kernel
+from .reductions.blocked_rows import are_blocked_rows, blocked_kernel, blocked_tasks
+from .reductions.columns import column_kernel
 from .reductions.cross_row_reductions import AcrossWriter
 from .reductions.moments import MomentWriter
-from .reductions.rows import are_rows, row_kernel
+from .reductions.rows import row_kernel
 from .reductions.split import SplitWriter, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
 from .transposed_reads import tiles_of
-from .writing.nest_writer import NestWriter
-
-#: Kinds of nests that fold which can be written from the loop form: whether a nest is one, and its kernel.
-_IN_LOOPS: Final[dict[str, tuple[Callable[[Nest], bool], Callable[..., LoopKernel]]]] = {
-    "rows": (are_rows, row_kernel),
-    "columns": (are_columns, column_kernel),
-}
 
 
 class Fusions:
@@ -136,15 +129,14 @@ class Fusions:
             described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        for name_of_kind, (applies, kernel_of) in _IN_LOOPS.items():
-            if name_of_kind in self.parameters.loops and applies(nest):
-                sizes = [value.type.size for value in (*region.params, *region.results)]
-                loops = kernel_of(nest, sizes, self.target, past_cache)
-                code = emit_kernel(loops, declarations, signature(name, buffers))
-                described = ScheduledLoops(nest, loops)
-                return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
-        code = NestWriter(nest, declarations, past_cache).write(buffers)
-        return Kernel(name, code, nest, tasks, nest.cycles, nest=nest, shortened=shortened)
+        kernel_of: Callable[..., LoopKernel] = row_kernel if nest.row_lanes else column_kernel
+        if are_blocked_rows(nest):
+            kernel_of, tasks = blocked_kernel, blocked_tasks(nest)
+        sizes = [value.type.size for value in (*region.params, *region.results)]
+        loops = kernel_of(nest, sizes, self.target, past_cache)
+        code = emit_kernel(loops, declarations, signature(name, buffers))
+        described = ScheduledLoops(nest, loops)
+        return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
 
 
 def _text(fusion: Instruction) -> str:

@@ -108,7 +108,7 @@ def schedule_of(
             size = nest.lanes * nest.unroll * vector_block(nest) if last == 0 else 1
             steps.append(("parallelize", (index_of(0), size)))
         steps.append(("vectorize", (j, nest.lanes)))
-        steps += _task_of_line(nest, j) if last == 0 and tasks > 1 else _lines(nest, j)
+        steps += task_of_line(nest, j) if last == 0 and tasks > 1 else lines(nest, j)
         steps += polls
     steps.append(("normalize", ()))
     if streamed:
@@ -118,17 +118,22 @@ def schedule_of(
     return steps
 
 
-def _lines(nest: Nest, j: str) -> list[Step]:
-    """The steps for vectors along the lines of a map: apart where windows are known, and in groups."""
-    interior, last = Interior(nest), len(nest.sizes) - 1
-    first, stop = interior.ranges.get(last, (0, nest.sizes[last]))
-    outer = [dim for dim in sorted(interior.ranges) if dim != last]
+def known_ranges(nest: Nest) -> dict[int, tuple[int, int]]:
+    """The indices of loops around lanes, and of lanes, where windows are known to be inside or outside."""
+    return {dim: bounds for dim, bounds in Interior(nest).ranges.items() if dim < nest.parallel}
+
+
+def lines(nest: Nest, j: str) -> list[Step]:
+    """The steps for vectors along lines: apart where windows are known, and in groups."""
+    ranges, last = known_ranges(nest), nest.parallel - 1
+    first, stop = ranges.get(last, (0, nest.sizes[last]))
+    outer = [dim for dim in sorted(ranges) if dim != last]
     steps: list[Step] = []
     if outer:
-        parts = [(index_of(dim), *interior.ranges[dim]) for dim in outer]
+        parts = [(index_of(dim), *ranges[dim]) for dim in outer]
         steps.append(("specialize", tuple(word for part in parts for word in part)))
         steps += _groups(nest, f"{j}#1")
-    if last in interior.ranges:
+    if last in ranges:
         group, lanes = nest.lanes * nest.unroll, nest.lanes
         first = -(-first // lanes) * lanes
         stop = first + max(stop - first, 0) // group * group
@@ -153,12 +158,14 @@ def _groups(nest: Nest, j: str) -> list[Step]:
     return steps
 
 
-def _task_of_line(nest: Nest, j: str) -> list[Step]:
-    """The steps for the vectors of a task, of a map that is one line."""
+def task_of_line(nest: Nest, j: str) -> list[Step]:
+    """The steps for the vectors of a task, where it is a part of the only line."""
     steps, group = list[Step](), nest.lanes * nest.unroll
-    steps += [("peel", (j, nest.lanes)), ("peel", (f"{j}#0", group))]
+    steps.append(("peel", (j, nest.lanes)))
+    if nest.unroll > 1:
+        steps.append(("peel", (f"{j}#0", group)))
     parts = 1
-    ranges = Interior(nest).ranges
+    ranges = known_ranges(nest)
     if ranges:
         first, stop = ranges[0]
         whole = nest.sizes[0] // group * group

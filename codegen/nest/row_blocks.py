@@ -28,7 +28,7 @@ LEAST_CYCLES: Final = 8.0
 
 def rows_at_a_time(nest: Nest) -> int:
     """Number of rows of `nest` in a block; 1 where they are done one by one."""
-    if not nest.row_lanes or not nest.parallel or nest.split is not None or nest.kept or nest.in_registers:
+    if not nest.row_lanes or not nest.parallel or nest.split is not None or nest.kept:
         return 1
     level = [member for member in nest.members if member.row_level and not member.is_reduction]
     cost = sum(member.instruction.cost for member in level)

@@ -1,7 +1,6 @@
 """Values that several stages of a nest need: computed again, read back from where they were written, or kept
-in scratch memory, which is a row long and stays in the first cache; those of a row of a few vectors, the last
-of which it does not fill, in registers. (A masked store is not forwarded to the load behind it: rows of 6
-waited for memory each. Whole vectors are: softmax over rows of 16 took twice as long in registers.)
+in scratch memory, which is a row long and stays in the first cache. There is room behind it for the last
+vector of a row: a masked store is not forwarded to the load behind it, and rows of 6 waited for memory each.
 
 That cache is small, and rows of a power of two lie in its same sets: on 4096 rows of 4 KB, dividing a second
 time was 1.1 (softmax's gradient) and 1.2 times (layernorm's) as fast as one more row of scratch. So a value
@@ -32,13 +31,10 @@ def keep_between_stages(nest: Nest) -> None:
     """Decide which values are kept in scratch, and where."""
     if nest.stages == 1:
         return
-    if nest.has_short_rows and nest.sizes[-1] % nest.lanes:
-        nest.in_registers = bool(_worth_keeping(nest))
-        return
     row = 1
     for size in nest.sizes[nest.parallel :]:
         row *= size
-    width = (row if nest.row_lanes else row * nest.lanes * nest.unroll) + nest.lanes
+    width = row if nest.row_lanes else row * nest.lanes * nest.unroll
     chosen, budget = [], scratch_bytes()
     for member in _worth_keeping(nest):
         nbytes = width * member.value.dtype.itemsize

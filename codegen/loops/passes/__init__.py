@@ -23,7 +23,7 @@ from .normalize import normalize
 from .parallelize import parallelize
 from .peel import peel
 from .poll import poll
-from .rfactor import rfactor
+from .rfactor import block, rfactor
 from .split import specialize, split
 from .stream import stream
 from .tile import tile
@@ -51,9 +51,10 @@ PASSES: Final[dict[str, Callable[..., Kernel]]] = {
     "ask": ask,
     "invert": invert,
     "rfactor": rfactor,
+    "block": block,
 }
 #: Passes that add the terms of sums in another order, or with their errors: floats are rounded otherwise.
-REORDERS_SUMS: Final[frozenset[str]] = frozenset({"rfactor"})
+REORDERS_SUMS: Final[frozenset[str]] = frozenset({"rfactor", "block"})
 _STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*,?\s*")
 
 #: Arguments that may be 0; all other numbers count something.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..affine import affine, variable
-from ..legality import require_independent
+from ..legality import own_slots, require_independent
 from ..nodes import SERIAL, TASKS, For, Kernel, Node
 from ..rewriting import NotApplicable, rewritten, unused, with_body
 
@@ -30,7 +30,7 @@ def parallelize(kernel: Kernel, index: str, size: int) -> Kernel:
             raise NotApplicable(f"{step}: the loop over {index} is no outermost one from 0 to a number")
         if size % loop.step:
             raise NotApplicable(f"{step}: a task would end within a step of {loop.step}")
-        require_independent(kernel, loop, around, step, tasks=True)
+        require_independent(kernel, loop, around, step, own_slots(kernel, loop))
         bounds = (variable(stop),) if size == 1 else (variable(stop, size), affine(end))
         inner = with_body(loop, loop.body, lo=(variable(first, size),), hi=bounds)
         tasks = -(-end // size)

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..affine import affine, is_multiple, variable
-from ..legality import require_independent
-from ..nodes import INTERLEAVED, SERIAL, UNROLLED, For, Kernel, Node
-from ..rewriting import NotApplicable, replaced, rewritten, unused, with_body
+from ..legality import private_slots, require_independent
+from ..nodes import INTERLEAVED, LANES, SERIAL, UNROLLED, For, Kernel, Node
+from ..rewriting import NotApplicable, larger, replaced, rewritten, unused, with_body, with_places
+from .vectorize import side_by_side
 
 #: The index of copies.
 COPY = "u"
@@ -47,10 +48,16 @@ def _unrolled(kernel: Kernel, index: str, copies: int, kind: str, step: str) -> 
             raise NotApplicable(f"{step}: the loop over {index} is {loop.kind}, or hands values on")
         if not all(is_multiple(hi.plus(lo, -1), group) for hi in loop.hi for lo in loop.lo):
             raise NotApplicable(f"{step}: the loop over {index} is no whole number of groups of {group}")
-        if kind == INTERLEAVED:
-            require_independent(kernel, loop, around, step)
         body = replaced(loop.body, loop.index, variable(loop.index).plus(variable(copy, loop.step)))
+        if kind == INTERLEAVED:
+            own = private_slots(kernel, loop, around)
+            require_independent(kernel, loop, around, step, own)
+            private.update(own)
+            head = loop.body[0]
+            lanes = (head.index, head.width) if isinstance(head, For) and head.kind == LANES else ("", 1)
+            body = with_places(body, own, lambda index: side_by_side(index, copy, copies, *lanes))
         inner = For(copy, (affine(0),), (affine(copies),), 1, kind, body)
         return [with_body(loop, (inner,), step=group)]
 
-    return rewritten(kernel, index, rewrite, step)
+    private = set[str]()
+    return larger(rewritten(kernel, index, rewrite, step), private, copies)

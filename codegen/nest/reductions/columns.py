@@ -1,32 +1,35 @@
 """Folds of columns as kernels in the loop form: the algorithm is that of rows, a loop along each column in
-each stage. Lanes lie along the columns, which are scheduled as the elements of a map."""
+each stage. Lanes lie along the columns, which are scheduled as the elements of a map. Long sums of floats are
+added up in blocks (the pass `block`)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ...llvm.target import Target
+from ...loops.affine import affine, variable
 from ...loops.clocks import clocked
-from ...loops.nodes import Kernel
-from ...loops.passes import Step, scheduled
+from ...loops.nodes import INTERLEAVED, LANES, SERIAL, TASKS, Call, For, If, InRange, Kernel, Node, Poll
+from ...loops.passes import Step, scheduled, step_text
+from ...loops.passes.parallelize import FIRST, STOP
+from ...loops.passes.rfactor import Factoring
+from ...loops.passes.unroll import COPY
+from ...loops.passes.vectorize import LANE, side_by_side
+from ...loops.rewriting import replaced, with_places
 from ...lowering.loop_nest import Memory, Nest
 from ..elements import index_of
+from ..maps import known_ranges, lines, task_of_line
 from ..tasks import task_count, vector_block
-from ..window import Interior
-from .rows import algorithm, polls_in_dim
+from .rows import FoldBuilder, algorithm, polls_in_dim
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
-def are_columns(nest: Nest) -> bool:
-    """Whether `nest` folds columns along one dimension, each a lane, from memory, and no long sums of
-    floats, which are blocks."""
-    if nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1 or 0 in nest.sizes:
-        return False
-    if nest.split is not None or nest.across is not None or nest.turned or nest.kept or nest.in_registers:
-        return False
+def adds_blocks(nest: Nest) -> bool:
+    """Whether `nest` has sums of floats along columns that are so long that they are added up in blocks."""
+    most = LONG if nest.reads_across or nest.turned else LONG_COLUMN
     sums = any(member.is_reduction and is_float_sum(member.instruction) for member in nest.members)
-    short = not sums or nest.sizes[-1] <= (LONG if nest.reads_across else LONG_COLUMN)
-    return short and not Interior(nest).ranges
+    return sums and math.prod(nest.sizes[nest.parallel :]) > most
 
 
 @clocked("schedule")
@@ -36,13 +39,15 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
     j, group, tasks = index_of(dim), nest.lanes * nest.unroll, task_count(nest)
     if tasks > 1:
         steps.append(("parallelize", (index_of(0), group * vector_block(nest) if dim == 0 else 1)))
-    steps += [("vectorize", (j, nest.lanes)), ("peel", (j, nest.lanes))]
-    if nest.unroll > 1:
-        steps += [("peel", (f"{j}#0", group)), ("interleave", (f"{j}#0", nest.unroll))]
     polls_in = polls_in_dim(nest)
-    if polls_in is not None:
-        steps.append(("poll", (index_of(polls_in),)))
-    steps.append(("normalize", ()))
+    polls: list[Step] = [] if polls_in is None else [("poll", (index_of(polls_in),))]
+    if polls_in is not None and polls_in > dim:
+        steps, polls = [*steps, *polls], []
+    steps.append(("vectorize", (j, nest.lanes)))
+    if adds_blocks(nest):
+        steps.append(("block", (index_of(nest.parallel), LONG)))
+    steps += task_of_line(nest, j) if dim == 0 and tasks > 1 else lines(nest, j)
+    steps += [*polls, ("normalize", ())]
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
     return steps
@@ -51,5 +56,90 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
 def column_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
-    """The scheduled kernel of columns."""
-    return scheduled(algorithm(nest, sizes, target), schedule_of(nest, streamed))
+    """The kernel that the schedule of columns makes of their algorithm; it is built at once, but for the
+    parts of windows. Rows that are turned, a lane for each, are columns of a block of them."""
+    schedule = schedule_of(nest, streamed)
+    if known_ranges(nest):
+        return scheduled(algorithm(nest, sizes, target), schedule)
+    at_once = [step for step in schedule if step[0] != "stream"]
+    kernel = _scheduled_columns(nest, sizes, target)
+    built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))
+    return scheduled(built, schedule[len(at_once) :])
+
+
+@clocked("algorithm")
+def _scheduled_columns(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
+    terms = LONG if adds_blocks(nest) else math.prod(nest.sizes)
+    return _ColumnBuilder(nest, target, Factoring(0, 1, 1, terms)).kernel(sizes)
+
+
+class _ColumnBuilder(FoldBuilder):
+    """Builds the loops around columns."""
+
+    def tasks(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        nest, dim = self.nest, self.nest.parallel - 1
+        if dim:
+            return self.tasks_of_one(self._columns(body), dim)
+        tasks = task_count(nest)
+        if tasks == 1:
+            return self._columns(body)
+        ends = (affine(0),), (affine(tasks),)
+        return (For(FIRST, *ends, 1, TASKS, self._columns(body, in_tasks=True), end=STOP),)
+
+    def _columns(self, body: tuple[Node, ...], *, in_tasks: bool = False) -> tuple[Node, ...]:
+        """`body` for all columns of the last parallel dimension, or of those that are some tasks: groups of
+        vectors, single ones, and lanes that fill none."""
+        nest, dim = self.nest, self.nest.parallel - 1
+        index, extent, lanes = self.dims[dim], nest.sizes[dim], nest.lanes
+        group = lanes * nest.unroll
+        whole, vectors = extent // group * group, extent // lanes * lanes
+        j, slots = variable(index), {f"s{1 + number}" for number in range(len(nest.scratch_sizes))}
+        shared = replaced(body, index, j.plus(variable(LANE)))
+        single = with_places(shared, slots, lambda at: side_by_side(at, LANE, lanes))
+        parts: list[tuple[int, int, int, tuple[Node, ...]]] = []
+        if whole and nest.unroll > 1:
+            copied = replaced(single, index, j.plus(variable(COPY, lanes)))
+            copied = with_places(copied, slots, lambda at: side_by_side(at, COPY, nest.unroll, LANE, lanes))
+            copied = self._lanes(copied, lanes)
+            copies = (affine(0),), (affine(nest.unroll),)
+            parts.append((0, whole, group, (For(COPY, *copies, 1, INTERLEAVED, copied),)))
+        elif whole:
+            parts.append((0, whole, group, self._lanes(single, lanes)))
+        if whole < vectors:
+            parts.append((whole, vectors, lanes, self._lanes(single, lanes)))
+        if vectors < extent:
+            parts.append((vectors, extent, extent - vectors, self._lanes(single, extent - vectors)))
+        stop = variable(STOP, group)
+        polls = (Poll(),) if dim == polls_in_dim(nest) else ()
+        nodes: list[Node] = []
+        for first, last, step, inner in parts:
+            inner = (*inner, *polls)
+            ends = (affine(last),)
+            if in_tasks and first == 0:
+                nodes.append(For(index, (variable(FIRST, group),), (stop, *ends), step, SERIAL, inner))
+                continue
+            loops: tuple[Node, ...] = (For(index, (affine(first),), ends, step, SERIAL, inner),)
+            if last - first == step:
+                loops = replaced(inner, index, affine(first))
+            nodes += [If((InRange(stop.plus(-last)),), loops)] if in_tasks else loops
+        return tuple(nodes)
+
+    def _lanes(self, body: tuple[Node, ...], count: int) -> tuple[Node, ...]:
+        """`body` in the first `count` lanes; what is turned for them (`turned_rows`), before and behind."""
+        nest, lanes = (
+            self.nest,
+            For(LANE, (affine(0),), (affine(count),), 1, LANES, body, width=self.nest.lanes),
+        )
+        sizes = count, nest.sizes[-1], nest.lanes
+        into = [self._turned("turn_rows", memory, own, sizes) for own, memory in nest.turned.reads]
+        out = [self._turned("turn_columns", own, memory, sizes) for own, memory in nest.turned.writes]
+        return (*into, lanes, *out)
+
+    def _turned(self, callee: str, source: Memory, target: Memory, sizes: tuple[int, ...]) -> Call:
+        """Call of an instruction that turns a block of rows."""
+        places = [
+            (self.buffer(memory), self.index(memory).without(self.dims[-1]), by)
+            for memory in (source, target)
+            for by in [memory.strides[-2 if (memory.buffer or 0) >= 0 else -1]]
+        ]
+        return Call(callee, tuple(places), sizes)

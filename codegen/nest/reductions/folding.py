@@ -34,7 +34,7 @@ def fold_groups(
     """Fold by `plan` from `first` to `stop`, which are whole groups, into `state`."""
     nest, folds = writer.nest, plan.folds
     copies = nest.unroll
-    if copies > nest.copies and not nest.in_registers:
+    if copies > nest.copies:
         if all(member.in_any_order for member in folds):
             copies = nest.copies
         elif body_cost(plan.members) > SHORT_BODY:

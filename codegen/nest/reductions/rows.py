@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...llvm.target import Target
-from ...loops.affine import affine, variable
+from ...loops.affine import Affine, affine, variable
 from ...loops.clocks import clocked
 from ...loops.nodes import (
     SERIAL,
@@ -32,29 +32,15 @@ from ...loops.passes.rfactor import Factoring
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest
 from ..divisors import divisors, pays
 from ..elements import ElementBuilder, index_of
-from ..row_blocks import rows_at_a_time
 from ..tasks import polling_dim, task_count
 from ..writing.prefetch import fetched_ahead
 from .totals import LONG
 
 
-def are_rows(nest: Nest) -> bool:
-    """Whether `nest` folds along rows that are one dimension, each by itself and from memory."""
-    return (
-        nest.row_lanes
-        and len(nest.sizes) == nest.parallel + 1
-        and 0 not in nest.sizes
-        and nest.split is None
-        and nest.across is None
-        and not nest.in_registers
-        and rows_at_a_time(nest) == 1
-    )
-
-
 @clocked("algorithm")
 def algorithm(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
     """The loops of rows, or of columns, as `nest` says them, over buffers of `sizes`."""
-    return _RowBuilder(nest, target).kernel(sizes)
+    return FoldBuilder(nest, target, None).kernel(sizes)
 
 
 @clocked("schedule")
@@ -66,8 +52,9 @@ def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[S
     polls_in = polls_in_dim(nest)
     if polls_in is not None:
         steps.append(("poll", (index_of(polls_in),)))
-    line = index_of(len(nest.sizes) - 1)
-    steps.append(("rfactor", (line, nest.lanes, nest.unroll, nest.copies, LONG)))
+    if 0 not in nest.sizes:
+        line = index_of(nest.parallel)
+        steps.append(("rfactor", (line, nest.lanes, nest.unroll, nest.copies, LONG)))
     if streamed:
         steps.append(("stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))))
     return steps
@@ -87,13 +74,11 @@ def row_kernel(
 
 @clocked("algorithm")
 def _scheduled_rows(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
-    builder = _RowBuilder(nest, target)
-    builder.factoring = Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
-    return builder.kernel(sizes)
+    return FoldBuilder(nest, target, Factoring(nest.lanes, nest.unroll, nest.copies, LONG)).kernel(sizes)
 
 
 def polls_in_dim(nest: Nest) -> int | None:
-    """The loop around rows or columns that lets signals in."""
+    """The loop around rows or columns, or along them, that lets signals in."""
     return polling_dim(nest.sizes, 1, nest.cycles / max(1, task_count(nest))) if nest.parallel else None
 
 
@@ -142,10 +127,11 @@ def stored_values(nest: Nest) -> dict[Value, Memory]:
     return stored
 
 
-class _RowBuilder(ElementBuilder):
-    """Builds the statements of a row, or of a column."""
+class FoldBuilder(ElementBuilder):
+    """Builds the statements of a row, or of a column, and the loops around it: with a `factoring` those that
+    the schedule makes."""
 
-    def __init__(self, nest: Nest, target: Target) -> None:
+    def __init__(self, nest: Nest, target: Target, factoring: Factoring | None) -> None:
         super().__init__(nest)
         #: Whether numbers that a whole row is divided by are inverted.
         self.inverts = pays(nest, wide_tables=target.wide_tables)
@@ -153,31 +139,36 @@ class _RowBuilder(ElementBuilder):
         self.ahead = fetched_ahead(nest)
         self.by_value = {member.value: member for member in nest.members}
         self.stored = stored_values(nest)
-        #: The loops of the schedule, where they are written at once.
-        self.factoring: Factoring | None = None
+        self.factoring = factoring
 
     def kernel(self, sizes: Sequence[int]) -> Kernel:
         """The kernel, over buffers of `sizes`."""
         nest = self.nest
         for stage in range(nest.stages):
             self._row_level(stage)
-            self._stage(stage)
+            self.fold_stage(stage)
         self.store([write for write in nest.writes if write.row_level], nest.members)
+        # of columns each has memory of its own, and vectors of them side by side
+        alike = 1 if nest.row_lanes or self.factoring is not None else nest.lanes * nest.unroll
         slots = [
-            Alloc(f"s{1 + number}", dtype, affine(count))
+            Alloc(f"s{1 + number}", dtype, affine(count // alike))
             for number, (dtype, count) in enumerate(nest.scratch_sizes)
         ]
         body = tuple(self.nodes)
         if self.factoring is None:
             body = self.loops(body, range(nest.parallel))
         else:
-            body, slots = self._tasks(body), [*self.factoring.allocs, *slots]
+            body, slots = self.tasks(body), [*self.factoring.allocs, *slots]
         return Kernel(nest.name, self.buffers(sizes, nest.members), (*slots, *body))
 
-    def _tasks(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
-        """`body` for each row, the outermost loop as tasks of one index."""
+    def tasks(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """`body` for each row, the outermost loop as tasks."""
+        return self.tasks_of_one(body, self.nest.parallel)
+
+    def tasks_of_one(self, body: tuple[Node, ...], dims: int) -> tuple[Node, ...]:
+        """`body` in loops over the first `dims` dimensions, the outermost one as tasks of one index."""
         nest, polls_in = self.nest, polls_in_dim(self.nest)
-        for dim in reversed(range(nest.parallel)):
+        for dim in reversed(range(dims)):
             lo, hi = (affine(0),), (affine(nest.sizes[dim]),)
             polls = (Poll(),) if dim == polls_in else ()
             first, stop = (variable(FIRST),), (variable(STOP),)
@@ -193,7 +184,7 @@ class _RowBuilder(ElementBuilder):
             if member.row_level and not member.is_reduction and member.stage == stage:
                 self.compute(member)
 
-    def _stage(self, stage: int) -> None:
+    def fold_stage(self, stage: int) -> None:
         """Pass over the elements of a row."""
         nest, plan = self.nest, StagePlan(self.nest, stage, self.by_value, self.stored)
         if not plan:
@@ -224,11 +215,45 @@ class _RowBuilder(ElementBuilder):
             )
         self.store(plan.writes, plan.members)
         carried = [self._fold(member) for member in plan.folds]
-        end, body = (affine(nest.sizes[-1]),), tuple(self.nodes)
-        loop = For(self.dims[-1], (affine(0),), end, 1, SERIAL, body, tuple(carried))
-        factored = [loop] if self.factoring is None else self.factoring.factored(loop, nest.sizes[-1])
+        loop = self._loops(tuple(self.nodes), tuple(carried))
+        at_once = self.factoring is not None and 0 not in nest.sizes
+        factored = self.factoring.factored(loop) if self.factoring and at_once else [loop]
         self.nodes, self.held, self.inverses = [*around, *factored], held, {}
-        self.names = {**self.names, **names}
+        results = [(fold.value, carry.result) for fold, carry in zip(plan.folds, loop.carried, strict=True)]
+        self.names = {**self.names, **names, **dict(results)}
+
+    def _loops(self, body: tuple[Node, ...], carried: tuple[Carry, ...]) -> For:
+        """The loops over the reduced dimensions, each of which hands on what the one inside does."""
+        nest = self.nest
+        polls_in = None if self.factoring is None else polls_in_dim(nest)
+        for dim in reversed(range(nest.parallel, len(nest.sizes))):
+            inner = carried
+            if dim > nest.parallel:
+                names = [self.name("t") for _ in carried]
+                inner = tuple([
+                    Carry(c.name, c.dtype, name, c.following, c.result)
+                    for c, name in zip(carried, names, strict=True)
+                ])  # fmt: skip
+            polls = (Poll(),) if dim == polls_in else ()
+            loop = For(
+                self.dims[dim], (affine(0),), (affine(nest.sizes[dim]),), 1, SERIAL, (*body, *polls), inner
+            )
+            if dim > nest.parallel:
+                carried = tuple([
+                    Carry(name, c.dtype, c.first, c.result, self.name("r"))
+                    for c, name in zip(carried, names, strict=True)
+                ])  # fmt: skip
+                body = (loop,)
+        return loop
+
+    def index(self, memory: Memory) -> Affine:
+        nest = self.nest
+        if memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
+            group = nest.lanes * nest.unroll
+            memory = Memory(
+                memory.buffer, memory.dtype, tuple([by // group for by in memory.strides]), memory.offset
+            )
+        return super().index(memory)
 
     def _read_back(self, value: Value, memory: Memory) -> None:
         """Read an element that an earlier stage computed."""
@@ -244,5 +269,4 @@ class _RowBuilder(ElementBuilder):
         operand = self.operand(member.operands[0])
         instruction = member.instruction
         self.nodes.append(Fold(after, dtype, instruction.op, before, operand, instruction.origins))
-        self.names[member.value] = result
         return Carry(before, dtype, Constant(reduction.identity(dtype), dtype), after, result)

@@ -56,8 +56,6 @@ class RowValues:
         self.near: dict[Value, Reg] = {}
         #: Inverted divisors of elements, by what they invert.
         self.divisors: dict[Leaf | Value, Divisor] = {}
-        #: Values known of each vector of a row in registers, in the order in which they are written.
-        self.vectors: list[dict[Value, Reg]] = []
 
 
 class ElementPass:
@@ -73,8 +71,6 @@ class ElementPass:
         #: Writes of neighbouring columns, by the write of the first of them.
         self.neighbours = neighbouring_writes(writer.nest, writes)
         self.keeps = keeps
-        #: Number of vectors that were written.
-        self.vectors = 0
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
         #: Sums of squares of distances from numbers near the mean of what is folded to one of `folds`. They
@@ -116,7 +112,7 @@ class ElementPass:
 
     def _reads_back(self, member: Member) -> bool:
         writer = self.writer
-        return not writer.nest.in_registers and member.stage < self.stage and member.value in writer.reload
+        return member.stage < self.stage and member.value in writer.reload
 
     def run(
         self,
@@ -130,7 +126,7 @@ class ElementPass:
     ) -> list[Reg]:
         """Write the code of one vector; returns the accumulators after it."""
         writer, w = self.writer, self.writer.w
-        values = self._vector(row)
+        values: dict[Value, Reg] = {}
         leaves: dict[Leaf, Reg] = {}
 
         def read(source: Leaf | Value) -> Reg:
@@ -153,8 +149,6 @@ class ElementPass:
             return leaves[source]
 
         for member in self.members:
-            if member.value in values:
-                continue
             w.for_ops(member.instruction.origins)
             if self._reads_back(member):
                 values[member.value] = self._back(member.value, places, copy, mask)
@@ -209,15 +203,6 @@ class ElementPass:
         w.for_ops(())
         return out
 
-    def _vector(self, row: RowValues) -> dict[Value, Reg]:
-        """Values that earlier stages computed of the next vector, if they stay in registers."""
-        if not self.writer.nest.in_registers:
-            return {}
-        if self.vectors == len(row.vectors):
-            row.vectors.append({})
-        self.vectors += 1
-        return row.vectors[self.vectors - 1]
-
     def _computed(self, member: Member, operands: list[Reg], row: RowValues) -> Reg:
         if is_division(member):
             divisor = row.divisors.get(member.operands[1])
@@ -247,6 +232,7 @@ class ElementPass:
         lanes = nest.lanes if dim is not None else 1
         scratch = memory.buffer is not None and memory.buffer < 0
         stride = 1 if scratch or dim is None else memory.strides[dim]
+        mask = None if scratch and nest.pads_scratch else mask
         return w.gather(
             w.offset(place, memory.dtype, copy * lanes * stride), memory.dtype, stride, lanes, mask
         )

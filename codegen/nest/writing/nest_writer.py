@@ -14,7 +14,6 @@ from ....ir.graph import Value
 from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import Bound
-from ...loops.interleaving import side_by_side
 from ...lowering.exits import poll_or_return
 from ...lowering.kernel import signature
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
@@ -51,7 +50,8 @@ class NestWriter:
         #: Known outcomes of windows' checks, and the loops' indices, where code is being written.
         self.interior, self.at = Interior(nest), dict[int, Reg]()
         self.known: Mapping[tuple[Memory, int], bool] = {}
-        self.scratch = [self.w.slot(dtype, count) for dtype, count in nest.scratch_sizes]
+        pad = nest.lanes if nest.pads_scratch else 0
+        self.scratch = [self.w.slot(dtype, count + pad) for dtype, count in nest.scratch_sizes]
         self.members = {member.value: member for member in nest.members}
         self.folded_alone = nest.folded_alone
         #: Rows that are worked on together.
@@ -188,9 +188,8 @@ class NestWriter:
     # -- one row (or one group of columns) --------------------------------------------------------
 
     def point(self, places: Places, copies: int, mask: Reg | None) -> None:
-        """Write all stages at one place of the parallel loops. `copies` vectors side by side share it."""
-        nest = self.nest
-        rows = [RowValues() for _ in range(copies if not nest.row_lanes else 1)]
+        """Write all stages at one place of the parallel loops."""
+        nest, rows = self.nest, [RowValues()]
         turn_in(self.w, nest, places, whole=mask is None)
         for stage in range(nest.stages):
             self._row_members(stage, rows, places, mask)
@@ -250,22 +249,13 @@ class NestWriter:
                 zip((fold.value for fold in folds), self.fold_row(plan, rows[0], places), strict=True)
             )
             return
-        totals = totals_of(self, folds, nest.lanes if nest.vector_dim is not None else 1, len(rows))
-
-        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
-            out: list[Reg] = []
-
-            def write(copy: int) -> None:
-                mine = state[copy * len(folds) : (copy + 1) * len(folds)]
-                out.extend(plan.run(at, rows[copy], copy, mask, mine, fold_mask=None))
-
-            side_by_side(self.w, len(rows), write)
-            return out
-
-        out = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
-        for copy, row in enumerate(rows):
-            for member, total in zip(folds, out[copy * len(folds) :], strict=False):
-                row.values[member.value] = total
+        # rows that are turned are columns of a block, which is one vector
+        (row,) = rows
+        step = column_step(nest, lambda at, state: plan.run(at, row, 0, mask, state, fold_mask=None))
+        totals = fold_loops(
+            self, totals_of(self, folds, nest.lanes), step, nest.parallel, len(nest.sizes), places
+        )
+        row.values.update(zip((fold.value for fold in folds), totals, strict=True))
 
     def planned(self, stage: int) -> ElementPass | None:
         """Pass of `stage` over elements; None where it does nothing."""

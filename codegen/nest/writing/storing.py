@@ -101,8 +101,9 @@ def put(
         return
     stride = memory.strides[dim]
     lanes = nest.lanes
-    if nest.kept and memory.buffer is not None and memory.buffer < 0 and not nest.row_lanes:
-        stride = 1
+    if nest.kept and memory.buffer is not None and memory.buffer < 0:
+        stride = stride if nest.row_lanes else 1
+        mask = None if nest.pads_scratch else mask
     value = w.splat(value, lanes)
     if past_cache and mask is None and stride == 1:
         w.store_past_cache(value, w.offset(place, memory.dtype, copy * lanes))

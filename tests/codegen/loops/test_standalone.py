@@ -136,6 +136,43 @@ COLUMNS = """kernel @columns(b0: f64[45], b1: out f64[10]) {
 }"""
 
 
+#: Rows in lanes, by way of memory of the kernel's own.
+TURNED = """kernel @turned(b0: f64[18], b1: out f64[18]) {
+  alloc s1: f64[12]
+  alloc s2: f64[12]
+  for i in 0:4 step 4 {
+    call turn_rows(b0[3*i] by 3, s1[0] by 4) sizes 4, 3, 4
+    for l in 0:4 lanes 4 {
+      for j in 0:3 {
+        %x: f64 = load s1[4*j + l]
+        %y: f64 = add(%x, 100.0:f64)
+        store s2[4*j + l], %y
+      }
+    }
+    call turn_columns(s2[0] by 4, b1[3*i] by 3) sizes 4, 3, 4
+  }
+  call turn_rows(b0[12] by 3, s1[0] by 4) sizes 2, 3, 4
+  call turn_columns(s1[0] by 4, b1[12] by 3) sizes 2, 3, 4
+}"""
+#: Rows of seven that are read back from memory of the kernel's own, behind which lanes are stored.
+KEPT = """kernel @kept(b0: f64[35], b1: out f64[35]) {
+  alloc s1: f64[7]
+  for i in 0:5 {
+    for j in 0:7 with %t: f64 = 0.0:f64 {
+      %x: f64 = load b0[7*i + j]
+      %y: f64 = mul(%x, %x)
+      store s1[j], %y
+      %s: f64 = fold sum(%t, %y)
+    } next %s as %r
+    for j in 0:7 {
+      %z: f64 = load s1[j]
+      %d: f64 = sub(%z, %r)
+      store b1[7*i + j], %d
+    }
+  }
+}"""
+
+
 @pytest.mark.parametrize("tier", [BASELINE, OPTIMIZED], ids=lambda tier: tier.name)
 @pytest.mark.parametrize(
     ("text", "schedule"),
@@ -146,6 +183,10 @@ COLUMNS = """kernel @columns(b0: f64[45], b1: out f64[10]) {
         (TOTALS, "rfactor(j, 4, 1, 1, 16) poll(i) stream(b2)"),
         (SHARED, ""),
         (COLUMNS, ""),
+        (TURNED, ""),
+        (KEPT, "rfactor(j, 4, 1, 1, 16)"),
+        (KEPT, "rfactor(j, 2, 2, 1, 2)"),
+        (KEPT, "vectorize(i, 2) block(j, 3) peel(i, 2)"),
     ],
 )
 def test_loops_that_fold(text: str, schedule: str, tier) -> None:

@@ -1,5 +1,5 @@
-"""Random reductions by two writers: kernels in the loop form and the ones before them give the same bits, in
-both tiers.
+"""Random reductions: both tiers give the same bits, their kernels are valid, and the machine code of small
+ones computes what the interpreter of the loop form does.
 
     python -m tests.codegen.nest.reductions.reduction_walk --programs 2000             # a new seed, printed
     python -m tests.codegen.nest.reductions.reduction_walk --programs 1 --seed 7 --first 123
@@ -9,12 +9,11 @@ both tiers.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import secrets
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +21,8 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.codegen.llvm.target import host
+from tracejit.codegen.loops.nodes import Kernel
+from tracejit.codegen.loops.rewriting import statements_in
 from tracejit.codegen.loops.verifier import verify_kernel
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.maps import ScheduledLoops
@@ -29,9 +30,11 @@ from tracejit.codegen.tiers import BASELINE, OPTIMIZED
 from tracejit.runtime import tiers
 from tracejit.runtime.executable import Executable
 
+from ....loop_cases import check_native
+
 Array = np.ndarray[Any, Any]
-#: The kinds of nests that are written from the loop form.
-KINDS = frozenset({"rows", "columns"})
+#: Elements of a kernel's buffers up to which it is interpreted.
+INTERPRETED = 1500
 
 DTYPES = ("f4", "f8", "f4", "f8", "i4", "i8", "u1", "i2", "?")
 #: Lengths of rows: none, some and many vectors, with and without rests, and sums of several blocks.
@@ -62,7 +65,7 @@ LENGTHS = (
     2100,
     5000,
 )
-FOLDS: tuple[Callable[[Any, int], Any], ...] = (
+FOLDS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda x, axis: x.sum(axis, keepdims=True),
     lambda x, axis: x.max(axis, keepdims=True),
     lambda x, axis: x.min(axis, keepdims=True),
@@ -84,6 +87,8 @@ STEPS: tuple[Callable[[Any, Any], Any], ...] = (
     lambda x, y: tj.tanh(x) + y,
     lambda x, y: x + y[..., ::-1],
     lambda x, y: tj.exp(x * 0.01) - y,
+    lambda x, y: tj.roll(x, 2, -1) + y,
+    lambda x, y: x * tj.roll(y, 1, 0),
 )
 
 
@@ -96,10 +101,12 @@ class Walk:
     #: Kernels in the loop form by the passes of their schedules, and the kernels of the fused Functions.
     kernels: Counter[str] = field(default_factory=Counter)
     fusions: int = 0
+    interpreted: int = 0
 
     def __str__(self) -> str:
         counts = ", ".join(f"{name} {count}" for name, count in sorted(self.kernels.items()))
-        return f"seed {self.seed}: {self.programs} programs, {self.fusions} kernels; with {counts}"
+        kernels = f"{self.fusions} kernels, {self.interpreted} interpreted"
+        return f"seed {self.seed}: {self.programs} programs, {kernels}; with {counts}"
 
 
 def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
@@ -114,7 +121,9 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
         for _ in range(int(rng.integers(1, 6)))
     ]
     whole = bool(rng.random() < 0.15)
-    axis = 0 if rank > 1 and rng.random() < 0.4 else -1
+    axis: int | tuple[int, ...] = 0 if rank > 1 and rng.random() < 0.4 else -1
+    if rank > 2 and rng.random() < 0.4:
+        axis = tuple(sorted(rng.choice(rank, int(rng.integers(2, rank)), replace=False).tolist()))
     turned = bool(rng.random() < 0.1)
     last = int(rng.integers(len(FOLDS)))
 
@@ -126,6 +135,8 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
         for kind, number in kinds:
             if kind == "fold":
                 folded = FOLDS[number % len(FOLDS)](values[-1], axis)
+                if number % 4 == 3:  # something for each row
+                    folded = tj.log(tj.abs(folded * 1.0) + 1.5)
                 values.append(STEPS[number % len(STEPS)](values[-1], tj.broadcast_to(folded, x.shape)))
                 results.append(folded)
             else:
@@ -150,19 +161,6 @@ def _array(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arra
     return rng.integers(0, 5, shape).astype(dtype)
 
 
-@contextlib.contextmanager
-def written_from(loops: frozenset[str]) -> Iterator[None]:
-    """Code of both tiers for which nests of the kinds `loops` alone are in the loop form."""
-    before = [(tier.parameters, tier.parameters.loops) for tier in (OPTIMIZED, BASELINE)]
-    for parameters, _ in before:
-        object.__setattr__(parameters, "loops", loops)
-    try:
-        yield
-    finally:
-        for parameters, kinds in before:
-            object.__setattr__(parameters, "loops", kinds)
-
-
 def results_of(f: Callable[..., Any], arrays: Sequence[Array], walk: Walk | None = None) -> list[list[bytes]]:
     """The bits that `f` computes in the baseline tier, and in the optimized one. `TRACEJIT_TIERS` is
     "always"."""
@@ -174,24 +172,30 @@ def results_of(f: Callable[..., Any], arrays: Sequence[Array], walk: Walk | None
             walk.fusions += len(module.kernels)
             for kernel in module.kernels:
                 if isinstance(kernel.described, ScheduledLoops):
-                    verify_kernel(kernel.described.loops)
-                    walk.kernels.update({step.split("(")[0] for step in kernel.described.loops.schedule})
+                    loops = kernel.described.loops
+                    verify_kernel(loops)
+                    walk.kernels.update({step.split("(")[0] for step in loops.schedule})
+                    if _is_interpreted(loops):
+                        walk.interpreted += check_native(loops, walk.programs, tier)
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "optimized", executable.problem
     assert not executable.fallbacks, executable.fallbacks
     return [*bits, [result.tobytes() for result in executable(arrays)]]
 
 
-def take(walk: Walk, number: int, kinds: frozenset[str]) -> None:
-    """Take program `number` by both writers."""
+def _is_interpreted(kernel: Kernel) -> bool:
+    """Whether `kernel` is small, and rounds to one dtype alone: then it is known how far off code may be."""
+    floats = {getattr(node, "dtype", "") for node in statements_in(kernel.body)} & {"f32", "f64"}
+    return len(floats) < 2 and sum(buffer.size.number or 0 for buffer in kernel.buffers) <= INTERPRETED
+
+
+def take(walk: Walk, number: int) -> None:
+    """Take program `number`."""
     f, arrays = program(np.random.default_rng([walk.seed, number]))
-    with np.errstate(all="ignore"), written_from(kinds):
-        got = results_of(f, arrays, walk)
-    with np.errstate(all="ignore"), written_from(frozenset()):
-        expected = results_of(f, arrays)
+    with np.errstate(all="ignore"):
+        baseline, optimized = results_of(f, arrays, walk)
     walk.programs += 1
-    for tier, mine, theirs in zip(("baseline", "optimized"), got, expected, strict=True):
-        assert mine == theirs, f"seed {walk.seed}, program {number}, {tier} tier"
+    assert baseline == optimized, f"seed {walk.seed}, program {number}: tiers differ"
 
 
 def main() -> int:
@@ -207,7 +211,7 @@ def main() -> int:
     print(f"seed {walk.seed}", flush=True)
     for number in range(options.first, options.first + options.programs):
         try:
-            take(walk, number, KINDS)
+            take(walk, number)
         except Exception as error:
             wrong += 1
             print(f"seed {walk.seed}, program {number}: {type(error).__name__}: {error}"[:2000], flush=True)

@@ -1,4 +1,4 @@
-"""Folds along rows and columns in the loop form: the bits of the writer before, in both tiers.
+"""Folds along rows and columns in the loop form: the bits of both tiers, and what the interpreter says.
 Kernels that are built at once are those that the passes make of the algorithm.
 
 ``TRACEJIT_ROWS=N`` takes N random programs (`reduction_walk`).
@@ -7,7 +7,7 @@ Kernels that are built at once are those that the passes make of the algorithm.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.codegen.llvm.target import Target, host
-from tracejit.codegen.loops.nodes import STREAM, Alloc, For, Kernel, Prefetch, Store
+from tracejit.codegen.loops.nodes import STREAM, Accumulate, Alloc, For, Kernel, Prefetch, Store
 from tracejit.codegen.loops.passes import scheduled
 from tracejit.codegen.loops.printer import print_kernel
 from tracejit.codegen.loops.rewriting import statements_in
@@ -23,12 +23,15 @@ from tracejit.codegen.loops.verifier import verify_kernel
 from tracejit.codegen.lowering.loop_nest import Nest
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.fusions import Fusions
-from tracejit.codegen.nest.maps import ScheduledLoops
-from tracejit.codegen.nest.reductions.rows import algorithm, are_rows, row_kernel, schedule_of
+from tracejit.codegen.nest.maps import ScheduledLoops, is_map, known_ranges
+from tracejit.codegen.nest.reductions import columns, rows
+from tracejit.codegen.nest.reductions.blocked_rows import are_blocked_rows
+from tracejit.codegen.nest.reductions.columns import column_kernel
+from tracejit.codegen.nest.reductions.rows import algorithm, row_kernel
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
 
 from ...narrow import narrower, run_narrow
-from .reduction_walk import KINDS, Walk, program, take, written_from
+from .reduction_walk import Walk, program, take
 
 PROGRAMS = int(os.environ.get("TRACEJIT_ROWS", "20"))
 #: Vectors of 128, 256 and 512 bits.
@@ -42,25 +45,24 @@ ZEN = Target("x86_64-unknown-linux-gnu", "znver4", "+avx512f,+avx512bw,+avx512vl
 NARROW = """
 import os
 os.environ["TRACEJIT_TIERS"], os.environ["TRACEJIT_CACHE"] = "always", "0"
-from tests.codegen.nest.reductions.reduction_walk import KINDS, Walk, take
+from tests.codegen.nest.reductions.reduction_walk import Walk, take
 walk = Walk(11)
 for number in range(8):
-    take(walk, number, KINDS)
+    take(walk, number)
 assert walk.kernels["rfactor"]
 print("fine")
 """
 
 
-def rows_of(f: Callable[..., Any], *arrays: Any, target: Target, tier: Tier) -> list[tuple[Nest, list[int]]]:
-    """The nests of rows of a function, and the sizes of their buffers."""
+def nests_of(f: Callable[..., Any], *arrays: Any, target: Target, tier: Tier) -> list[tuple[Nest, list[int]]]:
+    """The nests of a function, and the sizes of their buffers."""
     nests = Fusions(target, tier.parameters)
     found: list[tuple[Nest, list[int]]] = []
     for fusion in tj.jit(f).lower(*arrays).fused.body:
         if fusion.op.name == "fusion":
             nest, (region,) = nests.nest(fusion), fusion.regions
             nest.limit_copies(tier.parameters.copies)
-            if are_rows(nest):
-                found.append((nest, [value.type.size for value in (*region.params, *region.results)]))
+            found.append((nest, [value.type.size for value in (*region.params, *region.results)]))
     return found
 
 
@@ -78,10 +80,10 @@ def softmax(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("number", range(PROGRAMS))
-def test_the_bits_of_the_writer_before(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bits_of_both_tiers(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEJIT_TIERS", "always")
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
-    take(Walk(3), number, KINDS)
+    take(Walk(3), number)
 
 
 @narrower
@@ -94,10 +96,17 @@ def test_kernels_at_once_are_those_of_the_passes(number: int) -> None:
     f, arrays = program(np.random.default_rng([5, number]))
     for target in (*TARGETS, ZEN, host()):
         for tier in (OPTIMIZED, BASELINE):
-            for nest, sizes in rows_of(f, *arrays, target=target, tier=tier):
-                kernel = row_kernel(nest, sizes, target)
+            for nest, sizes in nests_of(f, *arrays, target=target, tier=tier):
+                if nest.split or nest.across or is_map(nest) or are_blocked_rows(nest):
+                    continue
+                if nest.row_lanes:
+                    kernel, schedule = row_kernel(nest, sizes, target), rows.schedule_of(nest)
+                elif not (known_ranges(nest) or nest.turned):
+                    kernel, schedule = column_kernel(nest, sizes, target), columns.schedule_of(nest)
+                else:
+                    continue
                 verify_kernel(kernel)
-                by_passes = scheduled(algorithm(nest, sizes, target), schedule_of(nest))
+                by_passes = scheduled(algorithm(nest, sizes, target), schedule)
                 assert print_kernel(kernel) == print_kernel(by_passes)
 
 
@@ -112,14 +121,6 @@ def test_what_rows_are_scheduled_as() -> None:
     assert "poll(j)" in deep.schedule
 
 
-@pytest.fixture
-def _all_kinds() -> Iterator[None]:
-    """All kinds of nests that can be are written from the loop form."""
-    with written_from(KINDS):
-        yield
-
-
-@pytest.mark.usefixtures("_all_kinds")
 def test_what_columns_are_scheduled_as() -> None:
     x = np.zeros((100, 64))
     kernel = kernel_of(lambda x: x.sum(0), x, target=TARGETS[2])
@@ -132,14 +133,20 @@ def test_what_columns_are_scheduled_as() -> None:
     assert "vectorize(j, 8)" in inside.schedule
 
 
-@pytest.mark.usefixtures("_all_kinds")
-def test_long_sums_of_columns_are_no_loops_yet() -> None:
-    long, extrema = (
-        generate(tj.jit(f).lower(np.zeros((300, 64))).fused, TARGETS[2])
-        for f in (lambda x: x.sum(0), lambda x: x.max(0))
+def test_long_sums_are_added_up_in_blocks() -> None:
+    long, extrema, two = (
+        kernel_of(f, np.zeros(shape), target=TARGETS[2])
+        for f, shape in (
+            (lambda x: x.sum(0), (300, 64)),
+            (lambda x: x.max(0), (300, 64)),
+            (lambda x: x.sum((0, 2)), (40, 30, 90)),
+        )
     )
-    assert not isinstance(long.kernels[0].described, ScheduledLoops)
-    assert isinstance(extrema.kernels[0].described, ScheduledLoops)
+    assert "block(j, 16)" in long.schedule
+    assert not any(step.startswith("block") for step in extrema.schedule)
+    assert two.schedule[-1] == "rfactor(j, 8, 4, 4, 16)"
+    for kernel, blocks in ((long, 1), (extrema, 0), (two, 1)):
+        assert sum(isinstance(node, Accumulate) for node in statements_in(kernel.body)) == blocks
 
 
 def test_the_next_row_is_asked_for() -> None:
@@ -176,3 +183,14 @@ def test_baseline_code_has_one_body_where_bodies_are_long() -> None:
     assert len(copies[0]) == 1
     assert copies[1] == []
     assert any(isinstance(node, Alloc) for node in kernels[1].body)
+
+
+def test_lanes_behind_the_end_of_own_memory_are_stored_too() -> None:
+    x = np.zeros((3, 19), np.float32)
+    module = generate(tj.jit(softmax).lower(x).fused, TARGETS[2])
+    assert "alloc s1: f32[19]" in print_kernel(kernel_of(softmax, x, target=TARGETS[2]))
+    slots = [line for line in module.text.splitlines() if "alloca" in line and "float" in line]
+    assert any("[35 x float]" in line for line in slots), slots
+    # the row is loaded twice and stored once with lanes left out, its exponentials are in whole vectors
+    assert module.text.count("call void @llvm.masked.store") == 1
+    assert module.text.count("call <16 x float> @llvm.masked.load") == 2
