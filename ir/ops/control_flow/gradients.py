@@ -89,7 +89,7 @@ def _with_term(
     instruction = defs.get(part)
     if instruction is None or not _sparse(part, defs):
         within = None if instruction is None else _added_within(b, total, part, defs, others)
-        return b.add(total, part) if within is None else within  # type: ignore[no-any-return]
+        return b.add(total, part) if within is None else within
     if instruction.op.name == "scatter":
         (sum_,) = b.append(instruction.op, (total, *instruction.operands[1:]), instruction.attrs)
         return sum_
@@ -360,8 +360,8 @@ class _ScanPullback:
         gradients = inline(b, split.backward, [*arguments, *incoming, *stacked])
         b.location = None
         middle = len(self.carries), len(self.carries) + len(self.invariants)
-        gradients = with_sums(b, gradients, sums, middle[0])
+        added = with_sums(b, gradients, sums, middle[0])
         before = [b.sub(number, counters[carry]) for carry, number in numbers.items()]
         return b.finish(  # type: ignore[no-any-return]
-            f"{self.body.name}_backward", [*gradients[: middle[1]], *before, *gradients[middle[1] :]]
+            f"{self.body.name}_backward", [*added[: middle[1]], *before, *added[middle[1] :]]
         )
