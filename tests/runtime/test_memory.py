@@ -163,7 +163,8 @@ for sizes in ([size - 1, 1 << 19, 8], [1 << 24, size]):
     assert allocator.cached_bytes() == size, (sizes, allocator.cached_bytes())
 before = faults()
 allocator.empty((size - 1,), np.dtype(np.uint8)).fill(1)
-assert faults() - before <= 1, faults() - before
+# hundreds, if they were not there; Python's own memory may grow meanwhile
+assert faults() - before <= 8, faults() - before
 """
 
 

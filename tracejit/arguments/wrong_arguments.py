@@ -137,8 +137,8 @@ def described(value: Any) -> str:
 
 
 def listed(arguments: Mapping[str, Any]) -> str:
-    """The `arguments` as messages show them, each with its parameter."""
-    return ", ".join(f"{name} is {described(value)}" for name, value in arguments.items())
+    """The `arguments` as messages show them, each with its parameter; not the object that is constructed."""
+    return ", ".join(f"{name} is {described(value)}" for name, value in arguments.items() if name != "self")
 
 
 def bound_arguments(
