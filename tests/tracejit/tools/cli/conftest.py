@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -77,8 +76,7 @@ def cli(tmp_path, monkeypatch, capsys):
         return SimpleNamespace(code=code, out=out, err=err)
 
     run.folder = tmp_path
-    yield run
-    sys.modules.pop("train", None)
+    return run
 
 
 @pytest.fixture

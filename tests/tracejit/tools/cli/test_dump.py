@@ -66,9 +66,7 @@ def folder(tmp_path, monkeypatch):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    for name in FILES:
-        sys.modules.pop(name.removesuffix(".py"), None)
+    return tmp_path
 
 
 def run(folder, *args):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import webbrowser
 
 import pytest
@@ -35,8 +34,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "prog.py").write_text(PROGRAM)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda address: pytest.fail(f"opened {address}"))
-    yield tmp_path
-    sys.modules.pop("prog", None)
+    return tmp_path
 
 
 def test_the_object_shows_and_saves_itself(tmp_path):
