@@ -43,18 +43,6 @@ def settled(m: Evaluator, delta: Any, n: Any, last: Any) -> Any:
     return m.where(m.abs(value_of(delta) - 1.0) > m.epsilon * 8.0, n, last)
 
 
-def unsettled(m: Evaluator, n: Any, last: Any, *operands: Any) -> Any:
-    """Whether a continued fraction of `operands` goes on after `n` turns, of which `last` was the last to
-    count.
-
-    Derivatives settle a little later than values. Their own factors tell nothing, as rounding keeps them
-    from 0.
-    """
-    if any(isinstance(x, Jet) for x in operands):
-        return n < last * 1.25 + 4.0
-    return n < last + 1.0
-
-
 def _leading(m: Evaluator, a: Any, x: Any) -> Any:
     """x^a e^-x / gamma(a + 1)."""
 

@@ -11,7 +11,7 @@ from ...llvm.target import Target
 from ...loops.affine import affine, variable
 from ...loops.clocks import clocked
 from ...loops.nodes import INTERLEAVED, LANES, SERIAL, TASKS, Call, For, If, InRange, Kernel, Node, Poll
-from ...loops.passes import Step, scheduled, step_text
+from ...loops.passes import Step, scheduled
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.rfactor import Factoring
 from ...loops.passes.unroll import COPY
@@ -21,7 +21,7 @@ from ...lowering.loop_nest import Memory, Nest
 from ..elements import index_of
 from ..maps import known_ranges, lines, task_of_line
 from ..tasks import task_count, vector_block
-from .rows import FoldBuilder, algorithm, polls_in_dim
+from .rows import FoldBuilder, algorithm, polls_in_dim, streamed_last
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
 
@@ -61,10 +61,7 @@ def column_kernel(
     schedule = schedule_of(nest, streamed)
     if known_ranges(nest):
         return scheduled(algorithm(nest, sizes, target), schedule)
-    at_once = [step for step in schedule if step[0] != "stream"]
-    kernel = _scheduled_columns(nest, sizes, target)
-    built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))
-    return scheduled(built, schedule[len(at_once) :])
+    return streamed_last(_scheduled_columns(nest, sizes, target), schedule)
 
 
 @clocked("algorithm")

@@ -66,8 +66,12 @@ def row_kernel(
     """The kernel that the schedule of rows makes of their algorithm. It is built at once, with the loops that
     the passes would write: that takes half of the time."""
     schedule = schedule_of(nest, streamed)
+    return streamed_last(_scheduled_rows(nest, sizes, target), schedule)
+
+
+def streamed_last(kernel: Kernel, schedule: Sequence[Step]) -> Kernel:
+    """`kernel`, which was built with the loops of `schedule`, after the pass that streams."""
     at_once = [step for step in schedule if step[0] != "stream"]
-    kernel = _scheduled_rows(nest, sizes, target)
     built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))
     return scheduled(built, schedule[len(at_once) :])
 

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from ...graph import Instruction, Value
-from ...registry import OPS, Attrs, Op
+from ...registry import OPS
 from ..rewriting import Definitions, constant_of
-from .repeated_axes import LARGE, Line
+from .repeated_axes import LARGE, Emit, Line
 from .repeated_joins import Join
 
-#: Appends an op, sunk: ``emit(op, operands, attrs)``.
-_Emit = Callable[[Op, Sequence[Value], Attrs], Value]
 
-
-def join_of_copies(emit: _Emit, instruction: Instruction, line: Line, place: int) -> Join | None:
+def join_of_copies(emit: Emit, instruction: Instruction, line: Line, place: int) -> Join | None:
     """The parts of a slice along the axis `place` of `line`, which two axes were merged to: of copies that
     follow each other, copies that begin elsewhere and a part of one; of elements each of which is repeated,
     fewer copies of the first and the last one. None of other slices."""
@@ -62,7 +59,7 @@ def join_of_copies(emit: _Emit, instruction: Instruction, line: Line, place: int
 
 
 def join_of_update(
-    emit: _Emit,
+    emit: Emit,
     instruction: Instruction,
     lines: Mapping[Value, Line],
     joins: Collection[Value],
@@ -107,7 +104,7 @@ def _is_number(value: Value, defs: Definitions) -> bool:
     return constant_of(value, defs) is not None
 
 
-def part_of(emit: _Emit, value: Value, axis: int, start: int, size: int) -> Value:
+def part_of(emit: Emit, value: Value, axis: int, start: int, size: int) -> Value:
     """The part of `value` along `axis`."""
     sizes = (*value.shape[:axis], size, *value.shape[axis + 1 :])
     if sizes == value.shape:

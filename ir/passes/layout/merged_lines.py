@@ -10,7 +10,7 @@ places: the copies of a group of equal elements along the first axis follow each
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -20,10 +20,8 @@ from ...dtypes import INT64
 from ...graph import Value
 from ...registry import OPS, Attrs, Op
 from .pieces import in_pieces
-from .repeated_axes import Line
+from .repeated_axes import Emit, Line
 
-#: Appends an op, sunk: ``emit(op, operands, attrs)``.
-_Emit = Callable[[Op, Sequence[Value], Attrs], Value]
 #: The fold of each running fold, and the op that combines two.
 RUNNING: Final[Mapping[str, tuple[str, str]]] = {
     "cumsum": ("sum", "add"), "cumprod": ("prod", "mul"), "cummax": ("max", "maximum"),
@@ -31,7 +29,7 @@ RUNNING: Final[Mapping[str, tuple[str, str]]] = {
 }  # fmt: skip
 
 
-def running_fold(b: Builder, emit: _Emit, op: Op, line: Line, group: range, attrs: Attrs) -> Value | None:
+def running_fold(b: Builder, emit: Emit, op: Op, line: Line, group: range, attrs: Attrs) -> Value | None:
     """The running fold of `line` along the axes of `group`, which are there in the result; along others it
     has the size of what is repeated. None where there is none."""
     if line.value.dtype.kind not in "fiu" or op.name not in RUNNING:
@@ -42,7 +40,7 @@ def running_fold(b: Builder, emit: _Emit, op: Op, line: Line, group: range, attr
 class _Running:
     """Running folds with `op`, from the end where they are `reverse`."""
 
-    def __init__(self, b: Any, emit: _Emit, op: Op, reverse: bool) -> None:
+    def __init__(self, b: Any, emit: Emit, op: Op, reverse: bool) -> None:
         self.b, self.emit, self.op, self.reverse = b, emit, op, reverse
         fold, combine = RUNNING[op.name]
         self.fold, self.combine = OPS[fold], OPS[combine]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from ....base.records import record
 from ...graph import Value
+from ...registry import Attrs, Op
 from ...types import Shape
 from .factors import groups_of, refined, wide
 
+#: Appends an op, sunk: ``emit(op, operands, attrs)``.
+Emit: TypeAlias = Callable[[Op, Sequence[Value], Attrs], Value]
 #: Elements from which on a value is large: smaller ones are cheap to have in memory.
 LARGE: Final = 1 << 17
 #: Ops along an axis that have no such axis in their results.

@@ -10,22 +10,20 @@ Indices are found to be in range before they are taken apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...builder import Builder
 from ...dtypes import INT64
 from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes, sliced_axes
-from ...registry import OPS, Attrs, Kind, Op
+from ...registry import OPS, Attrs, Kind
 from ...types import Shape
 from ..algebra.gathers import FEW
 from ..rewriting import Definitions, constant_of
-from .repeated_axes import LARGE, Line, cut_together
+from .repeated_axes import LARGE, Emit, Line, cut_together
 from .repeated_joins import Join
 
-#: Appends an op, sunk: ``emit(op, operands, attrs)``.
-_Emit = Callable[[Op, Sequence[Value], Attrs], Value]
 _GATHER: Final = OPS["gather"]
 
 
@@ -38,7 +36,7 @@ class GatherReader:
         joins: Mapping[Value, Join],
         lines: Mapping[Value, Line],
         defs: Definitions,
-        emit: _Emit,
+        emit: Emit,
     ) -> None:
         self.b, self.joins, self.lines, self.defs, self.emit = b, joins, lines, defs, emit
         #: Whether a large value is computed of what repeats elements.

@@ -12,26 +12,24 @@ Apart, the repeats would be in memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from ....base.records import record
 from ...builder import Builder
 from ...graph import Instruction, Value
 from ...ops.signal.fourier import has_pairs
-from ...registry import OPS, Attrs, Kind, Op
+from ...registry import OPS, Kind
 from ...types import Shape
 from ..rewriting import Definitions, constant_of
 from .merged_lines import RUNNING
-from .repeated_axes import PLACES, Line
+from .repeated_axes import PLACES, Emit, Line
 
 #: The ops that combine folds of parts.
 _COMBINE: Final[Mapping[str, str]] = {
     "sum": "add", "prod": "mul", "max": "maximum", "min": "minimum", "any": "logical_or",
     "all": "logical_and",
 }  # fmt: skip
-#: Appends an op, sunk: ``emit(op, operands, attrs)``.
-_Emit = Callable[[Op, Sequence[Value], Attrs], Value]
 
 
 @record
@@ -80,7 +78,7 @@ class JoinReader:
         joins: dict[Value, Join],
         lines: Mapping[Value, Line],
         spread: Collection[Value],
-        emit: _Emit,
+        emit: Emit,
     ) -> None:
         self.b, self.joins, self.lines, self.spread, self.emit = b, joins, lines, spread, emit
 
