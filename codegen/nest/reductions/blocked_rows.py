@@ -19,7 +19,7 @@ from ...llvm.target import Target
 from ...loops.affine import affine, variable
 from ...loops.clocks import clocked
 from ...loops.nodes import LANES, SERIAL, TASKS, For, If, InRange, Kernel, Load, Node, Operand, Store
-from ...loops.passes import Step, scheduled, step_text
+from ...loops.passes import Step
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.rfactor import Factoring
 from ...loops.passes.vectorize import LANE
@@ -28,7 +28,7 @@ from ...lowering.loop_nest import Leaf, Memory, Nest
 from ..elements import index_of
 from ..row_blocks import rows_at_a_time
 from . import rows
-from .rows import FoldBuilder, StagePlan
+from .rows import FoldBuilder, StagePlan, streamed_last
 from .totals import LONG
 
 #: The index of a row in its block.
@@ -56,9 +56,8 @@ def blocked_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
     """The kernel of rows in blocks."""
-    steps = [step for step in schedule_of(nest, streamed) if step[0] != "stream"]
-    kernel = _built(nest, sizes, target).with_schedule(tuple([step_text(*step) for step in steps]))
-    return scheduled(kernel, schedule_of(nest, streamed)[len(steps) :])
+    schedule = schedule_of(nest, streamed)
+    return streamed_last(_built(nest, sizes, target), schedule)
 
 
 @clocked("algorithm")
