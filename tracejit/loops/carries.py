@@ -154,14 +154,18 @@ class Carry:
         if not self.is_defined:
             return [frozenset()] * len(self.containers)
         return [
-            containers_before(container, is_alone=self.exclusive and (not k or self._is_inside_alone(k)))
-            for k, container in enumerate(self.containers)
+            containers_before(self.containers[k], is_alone=self.exclusive and self._is_alone(k))
+            for k in range(len(self.containers))
         ]
 
-    def _is_inside_alone(self, k: int) -> bool:
-        """Whether only the container around it, and the list of all, refers to the container number `k`."""
-        references = _REFERENCES + references_of_traces(self.containers[k])
-        return sys.getrefcount(self.containers[k]) <= references
+    def _is_alone(self, k: int) -> bool:
+        """Whether only what holds the container number `k` in the variable, and the list of all, refers to
+        it. The variable's own value is `exclusive` where it is; a tuple is no container that has a number."""
+        container = self.containers[k]
+        if container is self.content.value:
+            return True
+        references = _REFERENCES + 1 + references_of_traces(container)
+        return sys.getrefcount(container) <= references
 
     def owns(self, leaf: Any) -> bool:
         """Whether nothing but the variable refers to `leaf`, its value before the loop."""

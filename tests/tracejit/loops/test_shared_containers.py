@@ -107,6 +107,19 @@ def names_swapped(x):
 
 
 @case(X, 0)
+@case(X, 2)
+def tuple_of_dicts_with_other_names(x, n):
+    d, e = {"s": x * 2}, {"s": x * 3}
+    g = {"p": d}
+    c = (d, e)
+    for _i in range(2):
+        for _j in range(n):
+            c = (c[1], e)
+    g["p"]["s"] = x + 100.0
+    return c[0]["s"], c[1]["s"]
+
+
+@case(X, 0)
 @case(X, 1)
 @case(X, 3)
 def the_one_before(x, n):
