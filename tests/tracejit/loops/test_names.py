@@ -13,10 +13,10 @@ from tracejit.loops.source.syntax import walk
 #: Statements, and the names that they load, assign, write in place, append to, and that inner scopes read.
 CASES: dict[str, tuple[set[str], set[str], set[str], set[str], set[str]]] = {
     "a = b + c[d]": ({"b", "c", "d"}, {"a"}, set(), set(), set()),
-    "a += b": ({"b"}, {"a"}, {"a"}, set(), set()),
+    "a += b": ({"a", "b"}, {"a"}, {"a"}, set(), set()),
     "a[i, j] += b": ({"a", "b", "i", "j"}, set(), {"a"}, set(), set()),
     "a[i][j], b.c = d": ({"a", "b", "d", "i", "j"}, set(), {"a"}, set(), set()),
-    "del a": (set(), {"a"}, set(), set(), set()),
+    "del a": ({"a"}, {"a"}, set(), set(), set()),
     "items.append(x + y)": ({"items", "x", "y"}, set(), set(), {"items"}, set()),
     "items.append(items[0])": ({"items"}, set(), set(), {"items"}, set()),
     "n = items.append(x)": ({"items", "x"}, {"n"}, set(), set(), set()),

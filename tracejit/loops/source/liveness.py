@@ -49,8 +49,7 @@ class Liveness:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             return (live - _names_of_targets([node.target])) | self._read(node.value, node.target)
         if isinstance(node, ast.AugAssign):
-            name = {node.target.id} if isinstance(node.target, ast.Name) else set()
-            return live | name | self._read(node)
+            return live | self._read(node)
         if isinstance(node, (ast.Return, ast.Raise)):
             return self._read(node) | self._always
         if isinstance(node, ast.With):

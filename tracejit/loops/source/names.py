@@ -94,14 +94,16 @@ def _flat(node: ast.AST) -> NodeNames:
         if kind is ast.Name:
             name: str = inner.id  # type: ignore[attr-defined]
             used.add(name)
-            if type(inner.ctx) is ast.Load:  # type: ignore[attr-defined]
+            if type(inner.ctx) is not ast.Store:  # type: ignore[attr-defined]
                 loaded.add(name)
-            else:
+            if type(inner.ctx) is not ast.Load:  # type: ignore[attr-defined]
                 assigned.add(name)
         elif kind in _COUNTED:
             names.size += 1
             if kind is ast.Subscript or kind is ast.AugAssign:
                 _add_written(inner, names.written)
+                if kind is ast.AugAssign and isinstance(inner.target, ast.Name):  # type: ignore[attr-defined]
+                    loaded.add(inner.target.id)  # type: ignore[attr-defined]
         elif kind is ast.Lambda:
             names.captured |= _flat(inner.body).loaded | _flat(inner.args).loaded  # type: ignore[attr-defined]
             binds = True
