@@ -122,8 +122,8 @@ class _Run:
         elif isinstance(node, Total):
             total, error = self.value(node.total, values), self.value(node.error, values)
             with np.errstate(all="ignore"):
-                lost = error == error and error != 0
-                values[node.name] = total + error if lost else total
+                whole = total + error
+                values[node.name] = whole if whole == whole and whole != total else total
         elif isinstance(node, Invert):
             values[node.name] = self.value(node.divisor, values)
         elif isinstance(node, Quotient):

@@ -248,11 +248,14 @@ class If:
 
 @record(eq=False)
 class Alloc:
-    """Memory of the kernel's own up to its end: `size` elements of `dtype`."""
+    """Memory of the kernel's own up to its end: `size` elements of `dtype`. What is `shared` is one memory
+    for all tasks, and lasts from one loop of tasks to the next; of other memory each part of the tasks has
+    its own."""
 
     name: str
     dtype: str
     size: Affine
+    shared: bool = False
 
 
 @record(eq=False)

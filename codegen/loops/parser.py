@@ -377,7 +377,7 @@ class _Parser:
     def alloc(self) -> Alloc:
         name = self.take("word", "a name")
         self.expect(":")
-        return Alloc(name, *self.array())
+        return Alloc(name, *self.array(), self.accept("shared"))
 
     def call(self) -> Call:
         callee = self.take("word", "an instruction")

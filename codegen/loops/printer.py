@@ -120,7 +120,7 @@ def _statement(node: Node) -> str:
     if isinstance(node, Quotient):
         return f"%{node.name}: {node.dtype} = quotient({_operands((node.operand, node.inverse))})"
     if isinstance(node, Alloc):
-        return f"alloc {node.name}: {node.dtype}[{node.size}]"
+        return f"alloc {node.name}: {node.dtype}[{node.size}]{' shared' if node.shared else ''}"
     if isinstance(node, Call):
         places = ", ".join(f"{_place(buffer, index)} by {step}" for buffer, index, step in node.places)
         return f"call {node.callee}({places}) sizes {', '.join(map(str, node.sizes))}"

@@ -142,6 +142,8 @@ class _Verifier:
         #: The dtype and the size of each buffer, and whether it may be written.
         self.buffers: dict[str, tuple[str, Affine, bool]] = {}
         self.own_bytes = 0
+        #: Memory of the kernel's own that all tasks share.
+        self.shared: set[str] = set()
         #: The statement that is checked, None for the kernel's head.
         self.statement: Node | None = None
 
@@ -293,6 +295,9 @@ class _Verifier:
         if size is None:
             self.fail(f"{node.name}: the size of memory of its own must be a number, got {node.size}")
         self.declare(node.name, node.dtype, node.size, known.ranges, out=True)
+        if node.shared:
+            self.shared.add(node.name)
+            return
         self.own_bytes += size * BY_NAME[node.dtype].itemsize
         if self.own_bytes > OWN_BYTES:
             self.fail(f"{node.name}: {self.own_bytes} bytes of its own; a kernel has {OWN_BYTES}")
@@ -422,7 +427,11 @@ class _Verifier:
     def local(self, buffer: str, loop: For) -> bool:
         """Whether each iteration of `loop` has memory of its own by the name `buffer`. Tasks have: slots are
         of one call."""
-        return loop.kind == TASKS and all(own.name != buffer for own in self.kernel.buffers)
+        return (
+            loop.kind == TASKS
+            and buffer not in self.shared
+            and all(own.name != buffer for own in self.kernel.buffers)
+        )
 
 
 def _is_number_of(value: Any, dtype: str) -> bool:

@@ -8,7 +8,7 @@ reduction folded in stage s is known from stage s + 1 on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from ...base.records import field, record
@@ -124,15 +124,30 @@ class Write:
 
 @record
 class Split:
-    """The outermost reduced dimension in `chunks` of `size` iterations, walked `block` at a time."""
+    """The outermost reduced dimension in `chunks` of `size` iterations, walked `block` at a time: all at
+    once, and what fills no chunk by itself, or blocks, of which the last chunk has those that are left."""
 
     chunks: int
     size: int
     block: int
 
-    def has_rest(self, nest: Nest) -> bool:
-        """Whether there is a chunk more, of elements that fill no group of vectors."""
-        return nest.row_lanes and len(nest.sizes) == 1 and nest.sizes[0] % (nest.lanes * nest.unroll) > 0
+
+@record
+class Chunks:
+    """The outermost loop in `count` chunks of `size` iterations, which are the tasks."""
+
+    count: int
+    size: int
+
+
+@record
+class Accumulator:
+    """Memory that each chunk folds rows into, so many elements; of long sums also what rounding takes off
+    them (`totals`)."""
+
+    memory: Memory
+    error: Memory | None
+    count: int
 
 
 @record
@@ -200,6 +215,15 @@ class Nest:
     across: Across | None = None
     #: Accesses whose lines are asked for before they are read or stored to.
     asked: frozenset[Memory] = frozenset()
+    #: Values of rows that an earlier nest has computed, with where they are.
+    known: dict[Value, Memory] = field(default_factory=dict)
+    #: Whether one task does all.
+    serial: bool = False
+    #: Chunks of the outermost loop, and what the writes that fold across it fold into.
+    chunks: Chunks | None = None
+    accumulators: dict[Write, Accumulator] = field(default_factory=dict)
+    #: Elements from one chunk's own memory to the next one's.
+    pitches: dict[Memory, int] = field(default_factory=dict)
 
     @property
     def vector_dim(self) -> int | None:
@@ -343,6 +367,14 @@ def _leaf_text(leaf: Leaf, buffers: Sequence[str] = ()) -> str:
         where = buffers[leaf.buffer]
     offset = f"+{leaf.offset}" if leaf.offset else ""
     return f"{where}{list(leaf.strides)}{offset}"
+
+
+def placed(source: Leaf | Value, place: Callable[[Memory], Memory]) -> Leaf | Value:
+    """`source` with its accesses where `place` puts them."""
+    if isinstance(source, Window):
+        inside = place(source.inside) if isinstance(source.inside, Memory) else source.inside
+        return Window(inside, tuple((place(index), count) for index, count in source.checks), source.dtype)
+    return place(source) if isinstance(source, Memory) else source
 
 
 def remapped(source: Leaf | Value, groups: Sequence[Sequence[int]]) -> Leaf | Value:

@@ -73,10 +73,11 @@ def add_compensated(w: Emitter, total: Reg, error: Reg, term: Reg) -> tuple[Reg,
 
 
 def compensated(w: Emitter, total: Reg, error: Reg) -> Reg:
-    """Sum of total and error; `total` alone where that is infinite, or nothing was lost, which keeps its
-    sign."""
-    lost = w.compute("fcmp one", "bool", error.lanes, error, w.const(0.0, error))
-    return w.select(lost, w.exact("fadd", total, error), total)
+    """Sum of total and error; `total` alone where that is infinite, whatever the error, or nothing was lost,
+    which keeps its sign."""
+    whole = w.exact("fadd", total, error)
+    changes = w.compute("fcmp one", "bool", total.lanes, whole, total)
+    return w.select(changes, whole, total)
 
 
 def two_product(b: Emitter, x: Number, y: Number) -> tuple[Reg, Reg]:

@@ -11,6 +11,7 @@ from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..loops.emit import emit_kernel
 from ..loops.nodes import Kernel as LoopKernel
+from ..loops.phases import emit_phases
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
@@ -20,9 +21,8 @@ from .overwriting import overwritable
 from .reductions.blocked_rows import are_blocked_rows, blocked_kernel, blocked_tasks
 from .reductions.columns import column_kernel
 from .reductions.cross_row_reductions import AcrossWriter
-from .reductions.moments import MomentWriter
 from .reductions.rows import row_kernel
-from .reductions.split import SplitWriter, workspace_of
+from .reductions.split import split_kernel, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
@@ -110,9 +110,11 @@ class Fusions:
         if not self.parameters.streams:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)
         if nest.split is not None:
-            kind = MomentWriter if nest.moments else SplitWriter
-            code = kind(nest, declarations, buffers, past_cache).code()
-            return Kernel(name, code, nest, 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
+            sizes = [value.type.size for value in (*region.params, *region.results)]
+            loops = split_kernel(nest, sizes, self.target, past_cache)
+            code = emit_phases(loops, declarations)
+            described = ScheduledLoops(nest, loops)
+            return Kernel(name, code, described, 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
         if nest.across is not None:
             writer = AcrossWriter(nest, declarations, past_cache)
             pooled = nest.across.chunks > 1

@@ -33,12 +33,13 @@ from ..lowering.loop_nest import (
     Window,
     Write,
     memories_of,
+    placed,
     remapped,
 )
 from .narrow_dims import unrolled
 from .reductions.cross_row_reductions import across_of, fold_of_rows
-from .reductions.moments import join_moments
-from .reductions.split import split_of
+from .reductions.moments import joined_moments
+from .reductions.split import in_larger_blocks, split_of
 from .scratch import keep_between_stages
 from .turned_rows import turn_rows
 
@@ -107,9 +108,9 @@ class _Scheduler:
         writes = self._writes({member.value: member for member in members})
         if self.place is not None:
             for member in members:
-                member.operands = tuple(_at(operand, self.place) for operand in member.operands)
+                member.operands = tuple(placed(operand, self.place) for operand in member.operands)
             writes = [
-                Write(_at(w.source, self.place), self.place(w.memory), w.row_level, w.stage, w.fold)
+                Write(placed(w.source, self.place), self.place(w.memory), w.row_level, w.stage, w.fold)
                 for w in writes
             ]
         row_lanes = bool(self.axes) and self._last_wide_axis() in self.axes
@@ -132,7 +133,9 @@ class _Scheduler:
             turn_rows(nest)
         self._estimate(nest)
         nest.split = split_of(nest)
-        join_moments(nest, self.region)
+        nest.moments = joined_moments(nest, self.region)
+        if nest.moments:
+            nest.split = in_larger_blocks(nest)
         if nest.split is None:
             keep_between_stages(nest)
         if self.across:
@@ -383,11 +386,3 @@ class _Scheduler:
             elements * (per_element + 1) / nest.lanes * (4 if strided else 1)
             + nest.nbytes / machine().bytes_per_cycle
         )
-
-
-def _at(source: Leaf | Value, place: Callable[[Memory], Memory]) -> Leaf | Value:
-    """`source` with its accesses where `place` puts them."""
-    if isinstance(source, Window):
-        inside = place(source.inside) if isinstance(source.inside, Memory) else source.inside
-        return Window(inside, tuple((place(index), count) for index, count in source.checks), source.dtype)
-    return place(source) if isinstance(source, Memory) else source

@@ -14,6 +14,8 @@ BLOCK_VECTORS: Final = 256
 
 def task_count(nest: Nest) -> int:
     """Number of tasks that the nest's function can be asked for."""
+    if nest.serial:
+        return 1
     if nest.vector_dim == 0 and not nest.row_lanes:
         step = nest.lanes * nest.unroll * vector_block(nest)
         return max(1, -(-nest.sizes[0] // step))

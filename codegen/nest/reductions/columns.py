@@ -67,10 +67,10 @@ def column_kernel(
 @clocked("algorithm")
 def _scheduled_columns(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
     terms = LONG if adds_blocks(nest) else math.prod(nest.sizes)
-    return _ColumnBuilder(nest, target, Factoring(0, 1, 1, terms)).kernel(sizes)
+    return ColumnBuilder(nest, target, Factoring(0, 1, 1, terms)).kernel(sizes)
 
 
-class _ColumnBuilder(FoldBuilder):
+class ColumnBuilder(FoldBuilder):
     """Builds the loops around columns."""
 
     def tasks(self, body: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ...llvm.emitter import Reg, constant
+from ...llvm.emitter import Reg
 from ...llvm.loops import Bound
 from ...loops.interleaving import side_by_side
 from ...lowering.loop_nest import SHORT_BODY, Member, body_cost
@@ -147,15 +147,12 @@ def _by_halves(writer: NestWriter, folds: Sequence[Member], accumulators: Sequen
 
 
 def fold_loops(
-    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places,
-    before: list[Reg] | None = None,
-) -> list[Reg]:  # fmt: skip
-    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators, which begin
-    with the values folded `before`."""
+    writer: NestWriter, totals: Totals, step: FoldStep, dim: int, stop: int, places: Places
+) -> list[Reg]:
+    """Run `step` in loops over the dimensions from `dim` up to `stop`; returns the accumulators."""
     if not totals.sums or _terms(writer, step, dim, stop) <= step.short:
-        return _plain(writer, step.run, dim, stop, places, before or totals.identities)
-    state = totals.start if before is None else totals.add(totals.start, before)
-    return totals.finish(_blocks(writer, totals, step, dim, stop, places, state))
+        return _plain(writer, step.run, dim, stop, places, totals.identities)
+    return totals.finish(_blocks(writer, totals, step, dim, stop, places, totals.start))
 
 
 def _terms(writer: NestWriter, step: FoldStep, dim: int, stop: int) -> int:
@@ -208,19 +205,13 @@ def _blocks(
     return writer.w.loop(first, last, 1, body, state, nonempty=isinstance(first, Reg))
 
 
-def totals_of(
-    writer: NestWriter, folds: Sequence[Member], lanes: int, copies: int = 1, more: Sequence[str] = ()
-) -> Totals:
-    """The totals of `folds` and, behind them, of sums of floats of the dtypes `more`, for each of `copies`
-    vectors side by side."""
+def totals_of(writer: NestWriter, folds: Sequence[Member], lanes: int) -> Totals:
+    """The totals of `folds`."""
     w = writer.w
     identities = [writer.identity(member, lanes) for member in folds]
     combine = [_combining(writer, member) for member in folds]
     sums = [is_float_sum(member.instruction) for member in folds]
-    identities += [constant(0.0, dtype, lanes) for dtype in more]
-    combine += [w.add] * len(more)
-    sums += [True] * len(more)
-    return Totals(w, identities * copies, combine * copies, sums * copies)
+    return Totals(w, identities, combine, sums)
 
 
 def _combining(writer: NestWriter, member: Member) -> Callable[[Reg, Reg], Reg]:

@@ -15,18 +15,17 @@ itself is summed as ever.
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ....ir.analysis.moments import second_moments
-from ....ir.dtypes import SHORT_NAME
-from ....ir.graph import Function
-from ...llvm.emitter import Reg, constant
-from ...lowering.loop_nest import Member, Nest, Split
-from ...maths.support import muladd
-from ..writing.element import ElementPass, Places, RowValues
-from .folding import fold_loops, totals_of
-from .split import BLOCK_ROWS, SplitWriter
-from .totals import column_step
+from ....ir.dtypes import BY_NAME, SHORT_NAME, DType
+from ....ir.graph import Function, Instruction, Value
+from ....ir.registry import OPS
+from ....ir.types import TensorType
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant
+
+if TYPE_CHECKING:
+    from .split import Phases
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16
@@ -35,98 +34,121 @@ FIRST_ROWS: Final = 16
 MOMENT_ROWS: Final = 16
 
 
-def join_moments(nest: Nest, region: Function) -> None:
-    """Note which sums of `nest`, which computes `region`, need no pass of their own: none where its second
-    stage does something else, too."""
+def joined_moments(nest: Nest, region: Function) -> dict[Value, Any]:
+    """The sums of a split `nest`, which computes `region`, that need no pass of their own: none where its
+    second stage does something else, too."""
     if nest.split is None or nest.row_lanes:
-        return
+        return {}
     moments = second_moments(region)
     stages = {member.value: member.stage for member in nest.members}
     if any(write.stage == 1 and not write.row_level for write in nest.writes):
-        return
+        return {}
     second = [member.value for member in nest.members if member.is_reduction and member.stage == 1]
     if not second or any(value not in moments or stages.get(moments[value].total) != 0 for value in second):
-        return
-    nest.moments = {value: moments[value] for value in second}
-    if nest.split.block == BLOCK_ROWS:
-        nest.split = Split(nest.split.chunks, nest.split.size, MOMENT_ROWS)
+        return {}
+    return {value: moments[value] for value in second}
 
 
-class MomentWriter(SplitWriter):
-    """Writes the functions of a split nest whose second stage is part of its first one."""
+class Moments:
+    """Members that the nests of a nest with moments have beside its own: those of chunks, and of totals."""
 
-    def is_walked(self, stage: int) -> bool:
-        return stage != 1
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        by_value = {member.value: member for member in nest.members}
+        #: Numbers near the means, by the sums that distances from them are folded to; and those sums.
+        self.near: dict[Value, Value] = {}
+        self.away: dict[Value, Value] = {}
+        #: Sums of squared distances from those numbers, by the sums that they are for.
+        self.square: dict[Value, Value] = {}
+        #: Members at each element, folds among them; and these alone.
+        self.distances: list[Member] = []
+        self.folds: list[Member] = []
+        #: The elements that are folded, by their sums.
+        self.elements: dict[Value, Leaf | Value] = {}
+        distance: dict[Value, Value] = {}
+        for second, moment in nest.moments.items():
+            total, origin = moment.total, by_value[second].instruction
+            if total not in self.near:
+                self.elements[total] = by_value[total].operands[0]
+                self.near[total] = Value(TensorType(total.dtype, ()))
+                member = made(origin, "sub", total.dtype, self.elements[total], self.near[total])
+                distance[total] = member.value
+                away = made(origin, "sum", total.dtype, member.value, row_level=True)
+                self.away[total] = away.value
+                self.distances.append(member)
+                self.folds.append(away)
+            squared = made(origin, "mul", second.dtype, distance[total], distance[total])
+            fold = made(origin, "sum", second.dtype, squared.value, row_level=True)
+            self.square[second] = fold.value
+            self.distances.append(squared)
+            self.folds.append(fold)
+        self.distances += self.folds
 
-    def planned_in(self, stage: int) -> ElementPass:
-        plan = super().planned_in(stage)
-        if stage == 0:
-            plan.seconds = {self.members[value]: moment.total for value, moment in self.nest.moments.items()}
-            plan.away = list(self.layout.away)
-        return plan
+    def beginning(self, count: int) -> list[Member]:
+        """The members of a nest over the first `count` elements of each chunk, which computes `near`."""
+        members: list[Member] = []
+        for total, near in self.near.items():
+            dtype, by_value = total.dtype, {member.value: member for member in self.nest.members}
+            origin, name = by_value[total].instruction, SHORT_NAME[total.dtype]
+            fold = made(origin, "sum", dtype, self.elements[total], row_level=True)
+            number = NestConstant(float(count), name)
+            mean = made(origin, "div", dtype, fold.value, number, row_level=True, stage=1)
+            size = made(origin, "abs", dtype, mean.value, row_level=True, stage=1)
+            below = size.value, NestConstant(math.inf, name)
+            finite = made(origin, "lt", BY_NAME["bool"], *below, row_level=True, stage=1)
+            chosen = made(
+                origin, "where", dtype, finite.value, mean.value, NestConstant(0.0, name), row_level=True,
+                stage=1, result=near,
+            )  # fmt: skip
+            members += [fold, mean, size, finite, chosen]
+        return members
 
-    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
-        rows = super().known_rows(stage, copies, places, mask)
-        for copy, row in enumerate(rows):
-            for total, memory in self.layout.near.items() if stage == 0 else ():
-                row.near[total] = self.read(memory, places, copy, mask, row_level=True)
-        return rows
+    def totals(self, phases: Phases) -> list[Member]:
+        """The members of a nest of totals that put the chunks' sums together, when the means are known."""
+        members: list[Member] = []
+        by_value = {member.value: member for member in self.nest.members}
+        for second, moment in self.nest.moments.items():
+            origin, dtype, name = by_value[second].instruction, second.dtype, SHORT_NAME[second.dtype]
+            near, away = phases.part(self.near[moment.total]), phases.part(self.away[moment.total])
+            number = self._number(phases, origin, dtype, members)
+            apart = made(origin, "sub", dtype, near, moment.mean, stage=1)
+            twice = made(origin, "add", dtype, away, away, stage=1)
+            moved = made(origin, "mul", dtype, number, apart.value, stage=1)
+            both = made(origin, "add", dtype, moved.value, twice.value, stage=1)
+            more = made(origin, "mul", dtype, apart.value, both.value, stage=1)
+            term = made(origin, "add", dtype, phases.part(self.square[second]), more.value, stage=1)
+            total = made(origin, "sum", dtype, term.value, row_level=True, stage=1)
+            zero = NestConstant(0.0, name)
+            below = made(origin, "lt", BY_NAME["bool"], total.value, zero, row_level=True, stage=2)
+            # rounding must not make it negative
+            result = made(
+                origin, "where", dtype, below.value, zero, total.value, row_level=True, stage=2, result=second
+            )
+            members += [apart, twice, moved, both, more, term, total, below, result]
+        return members
 
-    def begin(
-        self, stage: int, bounds: tuple[Reg, Reg], places: Places, copies: int, mask: Reg | None
-    ) -> None:
-        super().begin(stage, bounds, places, copies, mask)
-        if stage != 0:
-            return
-        w, nest = self.w, self.nest
-        empty = [self.layout.partial[self.members[value]] for value in nest.moments]
-        for memory in (*empty, *self.layout.away.values()):
-            self.clear(constant(0.0, memory.dtype, nest.lanes), memory, places, copies, mask)
-        firsts = [self.members[total] for total in self.layout.near]
-        plan = ElementPass(self, 0, firsts, [], [])
-        rows = [RowValues() for _ in range(copies)]
-        self._row_members(0, rows, places, mask)
-        stop = w.min(w.add(bounds[0], FIRST_ROWS), bounds[1])
-        self.bounds = bounds[0], stop, FIRST_ROWS
-        count = w.mul(w.sub(stop, bounds[0]), self._inner())
+    def _number(
+        self, phases: Phases, origin: Instruction, dtype: DType, members: list[Member]
+    ) -> Leaf | Value:
+        """The number of elements of a chunk, all of which but the last one have as many."""
+        extent, size = self.nest.sizes[phases.dim], phases.split.size
+        last = extent - (phases.parts - 1) * size
+        if last == size:
+            return NestConstant(float(size * phases.inner), SHORT_NAME[dtype])
+        i64, left = BY_NAME["i64"], Memory(None, "i64", (0, -size), extent)
+        is_last = made(origin, "le", BY_NAME["bool"], left, NestConstant(last, "i64"))
+        counts = [NestConstant(count * phases.inner, "i64") for count in (last, size)]
+        count = made(origin, "where", i64, is_last.value, *counts)
+        number = made(origin, "cast", dtype, count.value, dtype=dtype)
+        members += [is_last, count, number]
+        return number.value
 
-        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
-            out: list[Reg] = []
-            for copy, row in enumerate(rows):
-                mine = state[copy * len(firsts) : (copy + 1) * len(firsts)]
-                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
-            return out
 
-        totals = totals_of(self, firsts, nest.lanes, copies)
-        sums = fold_loops(self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places)
-        for copy in range(copies):
-            for member, total in zip(firsts, sums[copy * len(firsts) :], strict=False):
-                mean = w.div(total, w.splat(w.cast(count, total.dtype), total.lanes))
-                mean = w.select(w.lt(w.abs(mean), math.inf), mean, 0.0)
-                self.save(mean, self.layout.near[member.value], places, copy, mask)
-
-    def _inner(self) -> int:
-        """Elements of a column in each row."""
-        return math.prod(self.nest.sizes[self.nest.parallel + 1 :])
-
-    def folded_by_chunk(
-        self, member: Member, chunk: Reg, rows: list[RowValues], places: Places, copy: int, mask: Reg | None
-    ) -> Reg:
-        w = self.w
-        partial = super().folded_by_chunk(member, chunk, rows, places, copy, mask)
-        moment = self.nest.moments.get(member.value)
-        if moment is None:
-            return partial
-        near = self.read(self.layout.near[moment.total], places, copy, mask, row_level=True)
-        away = self.sum_of_chunk(self.layout.away[moment.total], places, copy, mask)
-        left = w.sub(constant(self.nest.sizes[self.nest.parallel], "i64"), w.mul(chunk, self.split.size))
-        count = w.mul(w.min(left, constant(self.split.size, "i64")), self._inner())
-        number = w.splat(w.cast(count, SHORT_NAME[member.value.dtype]), partial.lanes)
-        apart = w.sub(near, rows[copy].values[moment.mean])
-        return w.add(partial, w.mul(apart, muladd(w, number, apart, w.add(away, away))))
-
-    def finished(self, member: Member, total: Reg) -> Reg:
-        """Clamp a sum of squares to zero: rounding must not make it negative."""
-        if member.value not in self.nest.moments:
-            return total
-        return self.w.select(self.w.lt(total, 0.0), 0.0, total)
+def made(
+    origin: Instruction, op: str, of: DType, *operands: Leaf | Value, row_level: bool = False, stage: int = 0,
+    result: Value | None = None, **attrs: Any,
+) -> Member:  # fmt: skip
+    """A member that computes `op` of `operands`, for the line of `origin`; its dtype is `of`."""
+    value = Value(TensorType(of, ())) if result is None else result
+    instruction = Instruction(OPS[op], (), attrs, (value,), origin.location)
+    return Member(instruction, operands, row_level, stage)

@@ -3,7 +3,7 @@ follows of what was folded. The pass `rfactor` writes these loops in lanes, with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
@@ -29,11 +29,12 @@ from ...loops.nodes import (
 from ...loops.passes import Step, scheduled, step_text
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.rfactor import Factoring
-from ...lowering.loop_nest import Leaf, Member, Memory, Nest
+from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ..divisors import divisors, pays
 from ..elements import ElementBuilder, index_of
 from ..tasks import polling_dim, task_count
 from ..writing.prefetch import fetched_ahead
+from .chunked import CHUNK, ChunkWriter
 from .totals import LONG
 
 
@@ -108,8 +109,8 @@ class StagePlan:
                 continue
             sources[source] = None
             if isinstance(source, Value):
-                member = by_value[source]
-                if member.row_level:
+                member = by_value.get(source)
+                if member is None or member.row_level:
                     self.row_values.append(source)
                 elif member.stage < stage and source in stored:
                     self.back[source] = stored[source]
@@ -144,10 +145,13 @@ class FoldBuilder(ElementBuilder):
         self.by_value = {member.value: member for member in nest.members}
         self.stored = stored_values(nest)
         self.factoring = factoring
+        self.chunked = ChunkWriter(self) if nest.chunks is not None else None
 
     def kernel(self, sizes: Sequence[int]) -> Kernel:
         """The kernel, over buffers of `sizes`."""
         nest = self.nest
+        for value, memory in nest.known.items():
+            self._read_back(value, memory)
         for stage in range(nest.stages):
             self._row_level(stage)
             self.fold_stage(stage)
@@ -177,10 +181,19 @@ class FoldBuilder(ElementBuilder):
             polls = (Poll(),) if dim == polls_in else ()
             first, stop = (variable(FIRST),), (variable(STOP),)
             inner = (lo, hi) if dim else (first, stop)
+            if dim == 0 and self.chunked is not None:
+                return (self.chunked.tasks(body),)
             body = (For(self.dims[dim], *inner, 1, SERIAL, (*body, *polls)),)
             if dim == 0:
                 body = (For(FIRST, lo, hi, 1, TASKS, body, end=STOP),)
         return body
+
+    def store(self, writes: Sequence[Write], members: Iterable[Member]) -> None:
+        super().store([write for write in writes if write.fold is None], members)
+        for write in writes:
+            if write.fold is not None:
+                assert self.chunked is not None
+                self.chunked.fold(write)
 
     def _row_level(self, stage: int) -> None:
         """Compute what is known before `stage` of each row."""
@@ -257,7 +270,8 @@ class FoldBuilder(ElementBuilder):
             memory = Memory(
                 memory.buffer, memory.dtype, tuple([by // group for by in memory.strides]), memory.offset
             )
-        return super().index(memory)
+        index, pitch = super().index(memory), nest.pitches.get(memory)
+        return index if pitch is None else index.plus(variable(CHUNK, pitch))
 
     def _read_back(self, value: Value, memory: Memory) -> None:
         """Read an element that an earlier stage computed."""

@@ -3,32 +3,53 @@ array, sums of everything.
 
 The outermost reduced dimension is cut into chunks, which are the tasks. Each chunk folds into partial results
 of its own; these are then folded in the chunks' order, so that results do not depend on the number of
-threads. A stage that reads what an earlier one folded begins when that is known. Column nests walk a chunk
-some rows at a time, all columns of them: memory in order, partial results in the first cache.
+threads. A stage that reads what an earlier one folded begins when that is known. So a split nest is several
+nests, one after the other, whose rows and columns are written as those of any other nest:
+
+- the elements of a stage: chunks, as tasks, and in each the columns and its iterations; they read operands
+  and earlier totals, and write partial results, and elements;
+- their rest, what fills no chunk, as the last task;
+- the totals of a stage: columns, and in each the chunks; they read partial results, and write totals and what
+  follows from them.
+
+Of many columns a chunk is walked some rows at a time, all columns of them (`chunked`): memory in order,
+partial results in the first cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from ....base.machine import machine
-from ...llvm.emitter import Reg, constant
-from ...llvm.function import Code, Declarations, FunctionCode
-from ...llvm.loops import Bound
-from ...lowering.exits import LONG_CYCLES, poll_or_return
-from ...lowering.kernel import signature
-from ...lowering.loop_nest import Member, Memory, Nest, Split, Write
-from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, take_context, task_signature
-from ...maths import MathsWriter
-from ...maths.support import add_compensated, compensated
-from ..tasks import polling_dim
-from ..writing.element import ElementPass, Places, RowValues
-from ..writing.nest_writer import NestWriter
-from ..writing.storing import past_cache
-from .folding import fold_loops, line_of, totals_of
-from .partials import Partials
-from .totals import LONG, column_step
+from ....base.records import record
+from ....ir.dtypes import SHORT_NAME
+from ....ir.graph import Value
+from ....ir.types import Shape
+from ...llvm.target import Target
+from ...loops.affine import affine, variable
+from ...loops.clocks import clocked
+from ...loops.nodes import SERIAL, TASKS, Alloc, For, If, InRange, Kernel, Node
+from ...loops.passes import scheduled, step_text
+from ...loops.passes.parallelize import FIRST, STOP
+from ...loops.passes.rfactor import Factoring
+from ...loops.phases import workspace_bytes
+from ...lowering.loop_nest import (
+    Accumulator,
+    Chunks,
+    Leaf,
+    Member,
+    Memory,
+    Nest,
+    Split,
+    Write,
+    placed,
+)
+from .columns import ColumnBuilder, adds_blocks
+from .moments import FIRST_ROWS, MOMENT_ROWS, Moments
+from .rows import FoldBuilder
+from .totals import LONG, LONG_COLUMN, is_float_sum
 
 #: Rows of a column nest that are walked before the next ones.
 BLOCK_ROWS: Final = 8
@@ -59,338 +80,393 @@ def split_of(nest: Nest) -> Split | None:
     if most < 2:
         return None
     size = -(-extent // (most * unit)) * unit
-    return Split(-(-extent // size), size, block)
+    return in_blocks(nest, size, block) if block < extent and not nest.row_lanes else apart(nest, size)
+
+
+def apart(nest: Nest, size: int) -> Split:
+    """Chunks of `size` iterations, each of which is folded at once."""
+    return Split(nest.sizes[nest.parallel] // size, size, size)
+
+
+def in_blocks(nest: Nest, size: int, block: int) -> Split:
+    """Chunks of at least `size` iterations that are walked `block` at a time."""
+    size = -(-size // block) * block
+    return Split(-(-(nest.sizes[nest.parallel] // block * block) // size), size, block)
+
+
+def in_larger_blocks(nest: Nest) -> Split:
+    """The chunks of a nest with moments, in blocks that pay for them."""
+    split = nest.split
+    assert split is not None
+    return in_blocks(nest, split.size, MOMENT_ROWS) if split.block == BLOCK_ROWS else split
 
 
 def workspace_of(nest: Nest) -> int:
-    """Bytes of the workspace of a split nest, 0 for others."""
-    return Partials(nest, 0).nbytes if nest.split is not None else 0
+    """The bytes of the memory that the phases of a split nest share; 0 for others."""
+    return workspace_bytes(Phases(nest, 0).shared) if nest.split is not None else 0
 
 
-class SplitWriter(NestWriter):
-    """Writes the functions of one split nest: per stage a task, which works on chunks, and one function that
-    has them run and folds what they give."""
+@clocked("algorithm")
+def split_kernel(
+    nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
+) -> Kernel:
+    """The kernel of a split nest."""
+    return _PhaseWriter(nest, sizes, target, streamed).kernel()
 
-    def __init__(
-        self,
-        nest: Nest,
-        declarations: Declarations,
-        buffers: int,
-        streamed: frozenset[Memory] = frozenset(),
-    ) -> None:
-        super().__init__(nest, declarations, streamed)
+
+@record
+class _Walk:
+    """A way through the elements of a split nest: the first iteration of the reduced dimension, and how many;
+    `outer` iterations around it, each `step` further on; and the places of partial results, `pitch` elements
+    apart there, from chunk `chunk` on."""
+
+    first: int
+    count: int
+    outer: int | None = None
+    step: int = 0
+    pitched: bool = True
+    chunk: int = 0
+
+
+class Phases:
+    """The nests of a split nest, and the memory that they share, in buffers from number `buffers` on."""
+
+    def __init__(self, nest: Nest, buffers: int) -> None:
         assert nest.split is not None
-        self.split, self.declarations, self.buffers = nest.split, declarations, buffers
-        self.layout = Partials(nest, buffers)
-        #: The iterations of the outermost reduced dimension that are being written, and how many at most.
-        self.bounds: tuple[Reg, Reg, int] | None = None
-        self.chunks = self.split.chunks + self.split.has_rest(nest)
-        cycles = nest.cycles / self.split.chunks
-        sizes = (*nest.sizes[: nest.parallel], self.split.size, *nest.sizes[nest.parallel + 1 :])
-        self.polls_in = polling_dim(sizes, nest.parallel, cycles) if nest.row_lanes else None
-        #: Whether signals are let in after some blocks of rows, of columns.
-        self.polls_in_blocks = not nest.row_lanes and cycles > LONG_CYCLES
-
-    def code(self) -> Code:
-        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of its tasks."""
-        nest, tasks = self.nest, list[FunctionCode]()
-        whole = MathsWriter(self.declarations)
-        context = context_of(whole, self.buffers + 1)
-        finish = any(write.row_level for write in nest.writes)
-        for stage in range(nest.stages):
-            folds, writes = self._work(stage)
-            if (folds or writes) and self.is_walked(stage):
-                name = f"{nest.name}_p{stage}"
-                tasks.append(self._chunks(f"{name}_task", stage))
-                run_tasks(whole, name, self.chunks, context=context)
-            if folds:
-                self.w = whole
-                self._combine(folds, finish=finish and stage == nest.stages - 1)
-        if finish and not self._work(nest.stages - 1)[0]:  # not before all is read that results may overwrite
-            self.w = whole
-            self._each_column(self._bases(), self._finish)
-        whole.ret()
-        return [*tasks, whole.function(signature(nest.name, self.buffers + 1), "nounwind")]
-
-    def is_walked(self, stage: int) -> bool:
-        """Whether the elements are passed over for `stage`, where it has something to do."""
-        return True
-
-    def _work(self, stage: int) -> tuple[list[Member], list[Write]]:
-        folds = [member for member in self.nest.members if member.is_reduction and member.stage == stage]
-        return folds, [write for write in self.nest.writes if not write.row_level and write.stage == stage]
-
-    def _accesses(self) -> list[Memory]:
-        return [*super()._accesses(), *self.layout.total.values(), *self.layout.apart]
-
-    # -- chunks -----------------------------------------------------------------------------------
-
-    def _chunks(self, name: str, stage: int) -> FunctionCode:
-        """The task that runs `stage` on a range of chunks."""
-        self.w = w = MathsWriter(self.declarations)
-        take_context(w, self.buffers + 1)
-        bases = self._bases()
-
-        def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self._chunk(stage, index, self._of_chunk(bases, index))
-            return ()
-
-        def chunks(streaming: frozenset[Memory]) -> None:
-            self.streaming = streaming
-            w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
-
-        last = stage == self.nest.stages - 1
-        past_cache(w, bases, self.streamed if last else frozenset(), chunks)
-        self.streaming = frozenset()
-        w.ret()
-        return w.function(task_signature(name), "nounwind")
-
-    def _of_chunk(self, places: Places, index: Reg) -> Places:
-        """`places` with the partial results of one chunk."""
-        moved = dict(places)
-        for memory, apart in self.layout.apart.items():
-            place = places[memory]
-            assert isinstance(place, str)
-            moved[memory] = self.w.offset(place, memory.dtype, self.w.mul(index, apart))
-        return moved
-
-    def _chunk(self, stage: int, index: Reg, places: Places) -> None:
-        w, split, nest = self.w, self.split, self.nest
-        extent = nest.sizes[nest.parallel]
-        if nest.row_lanes and len(nest.sizes) == 1:
-            extent = extent // (nest.lanes * nest.unroll) * nest.lanes * nest.unroll
-        first, stop = part_of(w, index, split.size, extent)
-        if nest.row_lanes:
-            if not split.has_rest(nest):
-                self._fold_chunk(stage, places, (first, stop))
-                return
-            w.when(w.lt(index, split.chunks), lambda: self._fold_chunk(stage, places, (first, stop)))
-            w.when(w.ge(index, split.chunks), lambda: self._fold_chunk(stage, places, None))
-            return
-        folds, _ = self._work(stage)
-
-        def block(row: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self.bounds = (row, w.min(w.add(row, split.block), stop), split.block)
-            self._each_column(places, lambda at, copies, mask: self._rows(stage, at, copies, mask))
-            return ()
-
-        if folds:
-            self._each_column(places, lambda *at: self.begin(stage, (first, stop), *at))
-        if not folds or not self.layout.sums:
-            w.loop(first, stop, split.block, block, nonempty=True)
-            return
-
-        def blocks(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            w.loop(index, w.min(w.add(index, LONG * split.block), stop), split.block, block, nonempty=True)
-            self._each_column(places, lambda *at: self._add_blocks(stage, *at))
-            if self.polls_in_blocks:
-                poll_or_return(w)
-            return ()
-
-        w.loop(first, stop, LONG * split.block, blocks, nonempty=True)
-
-    def begin(
-        self, stage: int, bounds: tuple[Reg, Reg], places: Places, copies: int, mask: Reg | None
-    ) -> None:
-        """Set the partial results of a group of columns to the identity, for the rows of a chunk between
-        `bounds`."""
-        for member in self._work(stage)[0]:
-            identity = self.identity(member, self.nest.lanes)
-            self.clear(identity, self.layout.partial[member], places, copies, mask)
-
-    def clear(self, identity: Reg, memory: Memory, places: Places, copies: int, mask: Reg | None) -> None:
-        """Set the partial results at `memory` to the identity."""
-        for place in (memory, *self.layout.sums.get(memory, ())):
-            for copy in range(copies):
-                self.save(identity, place, places, copy, mask)
-
-    def _add_blocks(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
-        """Add what some blocks of rows sum to, of a group of columns, to the chunk's totals."""
-        w = self.w
-        for memory in self._accumulators(self.planned_in(stage)):
-            for copy in range(copies if memory in self.layout.sums else 0):
-                parts = (memory, *self.layout.sums[memory])
-                term, total, error = (self.read(part, places, copy, mask, row_level=True) for part in parts)
-                sums = w.const(0.0, term), *add_compensated(w, total, error, term)
-                for place, value in zip(parts, sums, strict=True):
-                    self.save(value, place, places, copy, mask)
-
-    def sum_of_chunk(self, memory: Memory, places: Places, copy: int, mask: Reg | None) -> Reg:
-        """Value that a chunk folded, for the partial result at `memory`."""
-        sums = self.layout.sums.get(memory, (memory,))
-        parts = [self.read(sum_, places, copy, mask, row_level=True) for sum_ in sums]
-        return compensated(self.w, *parts) if len(parts) > 1 else parts[0]
-
-    def save(self, value: Reg, memory: Memory, places: Places, copy: int, mask: Reg | None) -> None:
-        self.put(value, memory, places, copy, mask, row_level=True)
-
-    def known_rows(self, stage: int, copies: int, places: Places, mask: Reg | None) -> list[RowValues]:
-        """Row values: the results that earlier stages folded, and the row-level ops that follow from them."""
-        rows = [RowValues() for _ in range(copies)]
-        for member, memory in self.layout.total.items():
-            if member.stage < stage:
-                for copy, row in enumerate(rows):
-                    row.values[member.value] = self.read(memory, places, copy, mask, row_level=True)
-        for before in range(stage + 1):
-            self._row_members(before, rows, places, mask)
-        return rows
-
-    def planned_in(self, stage: int) -> ElementPass:
-        """Pass over a chunk in `stage`: what it does at each element."""
-        folds, writes = self._work(stage)
-        return ElementPass(self, stage, folds, writes, [])
-
-    def _rows(self, stage: int, places: Places, copies: int, mask: Reg | None) -> None:
-        """Fold one group of columns over some rows of a chunk into its partial results."""
-        nest = self.nest
-        rows = self.known_rows(stage, copies, places, mask)
-        plan = self.planned_in(stage)
-        self.broadcast_rows(plan, rows)
-        partial = self._accumulators(plan)
-        more = [memory.dtype for memory in partial[len(plan.folds) :]]
-        totals = totals_of(self, plan.folds, nest.lanes, copies, more)
-
-        def innermost(at: Places, state: list[Reg]) -> list[Reg]:
-            out: list[Reg] = []
-            for copy, row in enumerate(rows):
-                mine = state[copy * len(partial) : (copy + 1) * len(partial)]
-                out += plan.run(at, row, copy, mask, mine, fold_mask=None)
-            return out
-
-        own = [(copy, memory) for copy in range(copies) for memory in partial]
-        before = [self.read(memory, places, copy, mask, row_level=True) for copy, memory in own]
-        # where what a block of rows folds to is one term
-        apart = bool(self.layout.sums) or nest.reads_across
-        out = fold_loops(
-            self, totals, column_step(nest, innermost), nest.parallel, len(nest.sizes), places,
-            None if apart else before,
-        )  # fmt: skip
-        if apart:
-            out = [fold(*both) for fold, *both in zip(totals.combine, before, out, strict=True)]
-        for (copy, memory), value in zip(own, out, strict=True):
-            self.save(value, memory, places, copy, mask)
-
-    def _accumulators(self, plan: ElementPass) -> list[Memory]:
-        """The partial results that a pass folds to."""
-        partial = [self.layout.partial[member] for member in (*plan.folds, *plan.seconds)]
-        return [*partial, *self.layout.away.values()] if plan.seconds else partial
-
-    def extent(self, dim: int) -> tuple[Bound, Bound, int]:
-        if dim != self.nest.parallel or self.bounds is None:
-            return super().extent(dim)
-        return self.bounds
-
-    def _fold_chunk(self, stage: int, places: Places, bounds: tuple[Reg, Reg] | None) -> None:
-        """A chunk with the lanes along the last reduced dimension; without `bounds`, the elements of the
-        only dimension that fill no group."""
-        nest = self.nest
-        (row,) = self.known_rows(stage, 1, places, None)
-        folds = [member for member in nest.members if member.is_reduction and member.stage == stage]
-        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
-        plan = ElementPass(self, stage, folds, writes, [])
-        self.broadcast_rows(plan, [row])
-        if len(nest.sizes) > 1:
-            self.bounds = None if bounds is None else (*bounds, self.split.size)
-            folded = self.fold_row(plan, row, places)
-        else:
-            totals, groups = (
-                totals_of(self, folds, nest.lanes),
-                (0, 0, 0) if bounds is None else (*bounds, self.split.size),
-            )
-            line = line_of(self, plan, row, totals, groups, rest=bounds is None)
-            folded = self.across_lanes(plan, fold_loops(self, totals, line, 0, 0, places))
-        for member, total in zip(folds, folded, strict=True):
-            self.save(total, self.layout.partial[member], places, 0, None)
-
-    # -- what chunks found ------------------------------------------------------------------------
-
-    def _each_column(self, places: Places, body: object) -> None:
-        """Call ``body(places, copies, mask)`` for each group of columns, or once where there are none."""
-        nest, w = self.nest, self.w
-        assert callable(body)
-        if nest.row_lanes:
-            body(places, 1, None)
-            return
-        extent, group = nest.sizes[0], self.group
-        call = body
-
-        def columns(copies: int) -> object:
-            def one(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-                call(self.advance(places, 0, index), copies, None)
-                return ()
-
-            return one
-
-        whole, vectors = extent // group * group, extent // nest.lanes * nest.lanes
-        for first, stop, step, copies in ((0, whole, group, nest.unroll), (whole, vectors, nest.lanes, 1)):
-            loop = columns(copies)
-            assert callable(loop)
-            w.loop(first, stop, step, loop)
-        if vectors < extent:
-            mask = w.tail_mask(extent - vectors, nest.lanes)
-            call(self.advance(places, 0, constant(vectors, "i64")), 1, mask)
-
-    def folded_by_chunk(
-        self, member: Member, chunk: Reg, rows: list[RowValues], places: Places, copy: int, mask: Reg | None
-    ) -> Reg:
-        """Value that one chunk folded for `member`'s result; `rows` are what earlier stages folded."""
-        return self.sum_of_chunk(self.layout.partial[member], places, copy, mask)
-
-    def finished(self, member: Member, total: Reg) -> Reg:
-        """The result of a reduction, of what all chunks folded."""
-        return total
-
-    def _combine(self, folds: list[Member], *, finish: bool) -> None:
-        """Fold the chunks' partial results, in their order; with `finish`, write what follows from them."""
-        w, places = self.w, self._bases()
-
-        def column(at: Places, copies: int, mask: Reg | None) -> None:
-            rows = self.known_rows(folds[0].stage, copies, at, mask) if self.nest.moments else []
-            if self.nest.row_lanes:
-                return self._combine_rows(folds, at, finish=finish)
-            zero = constant(0, "i64")
-            own = [(copy, member) for copy in range(copies) for member in folds]
-            first = [self.folded_by_chunk(member, zero, rows, at, copy, mask) for copy, member in own]
-
-            def chunk(index: Reg) -> Iterator[Reg]:
-                here = self._of_chunk(at, index)
-                for copy, member in own:
-                    yield self.folded_by_chunk(member, index, rows, here, copy, mask)
-
-            def combine(number: int, total: Reg, value: Reg) -> Reg:
-                return self.combine(own[number][1], total, value)
-
-            totals = fold_parts(w, self.chunks, first, chunk, combine)
-            for (copy, member), total in zip(own, totals, strict=True):
-                self.save(self.finished(member, total), self.layout.total[member], at, copy, mask)
-
-            if finish:
-                self._finish(at, copies, mask)
-
-        self._each_column(places, column)
-
-    def _combine_rows(self, folds: list[Member], places: Places, *, finish: bool) -> None:
-        """Fold the chunks' partial results where each chunk folds to scalars."""
-        w, totals = self.w, totals_of(self, folds, 1)
-
-        def chunk(index: Reg, state: list[Reg]) -> Sequence[Reg]:
-            here = self._of_chunk(places, index)
-            return totals.add(
-                state, [self.sum_of_chunk(self.layout.partial[fold], here, 0, None) for fold in folds]
-            )
-
-        state = w.loop(0, self.chunks, 1, chunk, totals.start)
-        for member, total in zip(folds, totals.finish(state), strict=True):
-            self.save(total, self.layout.total[member], places, 0, None)
-        if finish:
-            self._finish(places, 1, None)
-
-    def _finish(self, places: Places, copies: int, mask: Reg | None) -> None:
-        """Compute what follows from the totals, and write row-level results."""
-        nest = self.nest
-        rows = self.known_rows(nest.stages, copies, places, mask)
+        self.nest, self.split, self.buffers, self.dim = nest, nest.split, buffers, nest.parallel
+        extent, size, block = nest.sizes[self.dim], self.split.size, self.split.block
+        #: Whether chunks are walked in blocks, and the iterations that fill no block, or no chunk.
+        self.blocked = block < size
+        self.rest = extent % block if self.blocked else extent - self.split.chunks * size
+        self.parts = self.split.chunks + (self.rest > 0 and not self.blocked)
+        #: Elements of a row or column in one iteration.
+        self.inner = math.prod(nest.sizes[self.dim + 1 :])
+        self.columns = nest.sizes[: self.dim]
+        self.moments = Moments(nest) if nest.moments else None
+        self.shared: list[Alloc] = []
+        seconds = nest.moments
+        folds = [m for m in nest.members if m.is_reduction and m.value not in seconds]
+        folds += self.moments.folds if self.moments else []
+        near = self.moments.near.values() if self.moments else ()
+        #: Partial results, and the errors of long sums, by chunks and columns.
+        self.partial = {value: self._share(value, self.parts) for value in [*[m.value for m in folds], *near]}
+        most = LONG if nest.reads_across else LONG_COLUMN // 2
+        long = self.blocked and size > most * block
+        sums = [fold.value for fold in folds if long and is_float_sum(fold.instruction)]
+        self.errors = {value: self._share(value, self.parts) for value in sums}
+        #: The stage behind whose elements the value of a row or column is known.
+        self.known = {
+            member.value: self._known_after(member.stage - (not member.is_reduction))
+            for member in nest.members
+            if member.row_level and (member.is_reduction or member.stage)
+        }
+        #: Memory of the ones that another phase reads.
+        self.totals = {value: self._share(value, 1) for value in self._read_later()}
+        #: Elements that a stage writes, which later ones read back.
+        self.stored: dict[Value, Write] = {}
         for write in nest.writes:
-            if write.row_level:
-                for copy, row in enumerate(rows):
-                    value = self._row_source(write.source, row, places, copy, mask)
-                    self.save(value, write.memory, places, copy, mask)
+            if isinstance(write.source, Value) and not write.row_level:
+                self.stored.setdefault(write.source, write)
+
+    def _share(self, value: Value, count: int) -> Memory:
+        """Memory of `count` numbers like `value` for each column; by chunks and columns."""
+        dtype, line = SHORT_NAME[value.dtype], machine().line_bytes // value.dtype.itemsize
+        pitch = -(-math.prod(self.columns) // line) * line
+        number = self.buffers + len(self.shared)
+        self.shared.append(Alloc(f"b{number}", dtype, affine(pitch * count), shared=True))
+        return Memory(number, dtype, (pitch, 1), 0)
+
+    def _known_after(self, stage: int) -> int:
+        return 0 if self.moments and stage == 1 else stage
+
+    def folds(self, stage: int) -> list[Member]:
+        """The reductions that are known behind the elements of `stage`."""
+        return [m for m in self.nest.members if m.is_reduction and self.known[m.value] == stage]
+
+    def _read_later(self) -> list[Value]:
+        """The values of rows or columns that another phase reads than the one in which they are known."""
+        later, finished = dict[Value, None](), self.nest.stages - 1
+        readers: list[tuple[int, Sequence[Leaf | Value]]] = []
+        for member in self.nest.members:
+            of_rows = member.row_level and not member.is_reduction
+            readers.append((self.known.get(member.value, -1) if of_rows else -1, member.operands))
+        at_end = self._known_after(finished) if self.finishes_with_totals() else -1
+        readers += [(at_end if w.row_level else -1, (w.source,)) for w in self.nest.writes]
+        for phase, operands in readers:
+            for operand in operands:
+                if isinstance(operand, Value) and self.known.get(operand, phase) != phase:
+                    later[operand] = None
+        return list(later)
+
+    def finishes_with_totals(self) -> bool:
+        """Whether nothing passes over the elements behind the last totals."""
+        last = self.nest.stages - 1
+        return any(m.is_reduction and m.stage == last for m in self.nest.members)
+
+    # -- nests ------------------------------------------------------------------------------------
+
+    def elements_of(self, stage: int) -> list[tuple[Nest, Nest | None]]:
+        """The nests that pass over the elements of `stage`: chunks, and what fills none."""
+        nest, split = self.nest, self.split
+        writes = [write for write in nest.writes if not write.row_level and write.stage == stage]
+        folds = [m for m in nest.members if m.is_reduction and m.stage == stage]
+        if self._known_after(stage) != stage or not (folds or writes):
+            return []
+        members, moments = nest.members, self.moments if stage == 0 else None
+        behind = nest.sizes[self.dim] - self.rest
+        chunks = _Walk(0, split.size, split.chunks, split.size)
+        rest = _Walk(behind, self.rest, pitched=not self.blocked, chunk=0 if self.blocked else split.chunks)
+        passes: list[tuple[Nest, Nest | None]] = []
+        if moments is not None:
+            first = self._beginning(moments, stage, chunks)
+            apart = rest.count > 0 and rest.pitched
+            passes.append((first, self._beginning(moments, stage, rest) if apart else None))
+            members, folds = [*members, *moments.distances], [*folds, *moments.folds]
+        if self.blocked:
+            chunks = _Walk(0, split.block, behind // split.block, split.block, pitched=False)
+        whole = self._pass(chunks, stage, members, folds, writes)
+        return [*passes, (whole, self._pass(rest, stage, members, folds, writes) if rest.count else None)]
+
+    def _beginning(self, moments: Moments, stage: int, walk: _Walk) -> Nest:
+        """The nest that finds numbers near the means, from the first iterations of each chunk."""
+        count = min(FIRST_ROWS, walk.count, self.split.block)
+        walk = _Walk(walk.first, count, walk.outer, walk.step, walk.pitched, walk.chunk)
+        members = [*self.nest.members, *moments.beginning(count * self.inner)]
+        found = [member for member in members if member.value in moments.near.values()]
+        return self._pass(walk, stage, members, found, ())
+
+    def _pass(
+        self, walk: _Walk, stage: int, members: Sequence[Member], results: Sequence[Member],
+        writes: Sequence[Write],
+    ) -> Nest:  # fmt: skip
+        """The nest that walks as `walk` says, stores or folds `results` into partial ones, and makes
+        `writes`."""
+        nest, dim, parts = self.nest, self.dim, (1,) if self.columns else ()
+        sizes = (*self.columns, walk.count, *nest.sizes[dim + 1 :])
+        sizes = sizes if walk.outer is None else (walk.outer, *sizes)
+
+        def place(memory: Memory) -> Memory:
+            by, offset = memory.strides, memory.offset + walk.first * memory.strides[dim]
+            strides = by if walk.outer is None else (walk.step * by[dim], *by)
+            return Memory(memory.buffer, memory.dtype, strides, offset)
+
+        def shared(memory: Memory, *, by_chunk: bool) -> Memory:
+            pitch = memory.strides[0] if by_chunk and walk.pitched else 0
+            strides: tuple[int, ...] = parts if walk.outer is None else (pitch, *parts)
+            offset = walk.chunk * pitch
+            strides += (0,) * (len(sizes) - len(strides))
+            return Memory(memory.buffer, memory.dtype, strides, offset)
+
+        known = {
+            value: shared(memory, by_chunk=False)
+            for value, memory in self.totals.items() if self.known[value] < stage
+        }  # fmt: skip
+        here = {result.value for result in results}
+        near = [value for value in (self.moments.near.values() if self.moments else ()) if value not in here]
+        known |= {value: shared(self.partial[value], by_chunk=True) for value in near}
+        stored = {value: write.memory for value, write in self.stored.items() if write.stage < stage}
+        sources = [result.value for result in results] + [write.source for write in writes]
+        own_members = set(map(id, nest.members))
+        chosen = needed(
+            members, sources, known, stored, place, lambda m: 0 if id(m) in own_members else m.stage
+        )
+        own = [Write(placed(stored_at(w.source, stored), place), place(w.memory), False, 0) for w in writes]
+        accumulators: dict[Write, Accumulator] = {}
+        pitches = {known[value]: self.partial[value].strides[0] for value in near if not walk.pitched}
+        for result in results:
+            memory = shared(self.partial[result.value], by_chunk=True)
+            write = Write(result.value, memory, True, 0, None if walk.pitched else result.instruction)
+            if not walk.pitched:
+                error = self.errors.get(result.value)
+                behind = None if error is None else shared(error, by_chunk=True)
+                accumulators[write] = Accumulator(memory, behind, math.prod(self.columns))
+                pitch = self.partial[result.value].strides[0]
+                pitches |= {place_of: pitch for place_of in (memory, behind) if place_of is not None}
+            own.append(write)
+        read = {operand for member in chosen for operand in member.operands}
+        blocks = Chunks(self.split.chunks, self.split.size // self.split.block)
+        return Nest(
+            nest.name, sizes, dim + (walk.outer is not None), nest.lanes, chosen, own, stages_of(chosen),
+            row_lanes=nest.row_lanes, unroll=nest.unroll, copies=nest.copies,
+            cycles=nest.cycles * math.prod(sizes) / math.prod(nest.sizes), serial=walk.outer is None,
+            known={value: memory for value, memory in known.items() if value in read},
+            chunks=None if walk.pitched else blocks, accumulators=accumulators, pitches=pitches,
+            asked=frozenset(map(place, nest.asked)),
+        )  # fmt: skip
+
+    def totals_of(self, stage: int, *, finishes: bool) -> Nest:
+        """The nest that folds the partial results of `stage`; if it `finishes`, it writes the results of rows
+        and columns, too."""
+        members = [
+            Member(m.instruction, (self.part(m.value),), True, 0)
+            for m in self.folds(stage) if m.value not in self.nest.moments
+        ]  # fmt: skip
+        members += self.moments.totals(self) if self.moments and stage == 0 else []
+        writes = [
+            Write(value, self._row(memory, 1), True, 0)
+            for value, memory in self.totals.items() if self.known[value] == stage
+        ]  # fmt: skip
+        return self._rows(stage, members, writes, (*self.columns, self.parts), finishes=finishes)
+
+    def finish(self) -> Nest:
+        """The nest that writes the results of rows and columns."""
+        return self._rows(self.nest.stages, [], [], self.columns, finishes=True)
+
+    def part(self, value: Value) -> Memory:
+        """The partial results for `value`, along columns and chunks."""
+        memory = self.partial[value]
+        strides = (1, memory.strides[0]) if self.columns else (memory.strides[0],)
+        return Memory(memory.buffer, memory.dtype, strides, 0)
+
+    def _row(self, memory: Memory, step: int) -> Memory:
+        """`memory`, of which each column has one number, along columns and chunks."""
+        strides = (step,) if self.columns else ()
+        return Memory(memory.buffer, memory.dtype, (*strides, 0), memory.offset)
+
+    def _rows(
+        self, stage: int, members: Sequence[Member], writes: Sequence[Write], sizes: Shape, *, finishes: bool
+    ) -> Nest:
+        """The nest of rows or columns that computes `members` and what follows from them, and makes
+        `writes`."""
+        nest, dims = self.nest, len(sizes)
+
+        def place(memory: Memory) -> Memory:
+            at = self._row(memory, memory.strides[0] if self.columns else 0)
+            return Memory(at.buffer, at.dtype, at.strides[:dims], at.offset)
+
+        own = list(writes)
+        if finishes:
+            last = [write for write in nest.writes if write.row_level]
+            own += [Write(placed(w.source, place), place(w.memory), True, 0) for w in last]
+        made = {member.value for member in members}
+        rows = [m for m in nest.members if m.row_level and not m.is_reduction and m.value not in made]
+        every = [*members, *rows]
+        known = {
+            value: Memory(memory.buffer, memory.dtype, self._row(memory, 1).strides[:dims], 0)
+            for value, memory in self.totals.items() if self.known[value] != stage
+        }  # fmt: skip
+        in_rows = set(map(id, rows))
+        chosen = needed(
+            every, [write.source for write in own], known, {}, place,
+            lambda m: max(0, m.stage - stage) if id(m) in in_rows else m.stage,
+            lambda m: id(m) in in_rows,
+        )  # fmt: skip
+        chosen = sorted(chosen, key=lambda m: m.stage)
+        read = {operand for member in chosen for operand in member.operands} | {write.source for write in own}
+        return Nest(
+            nest.name, sizes, len(self.columns), nest.lanes if self.columns else 1, chosen, own,
+            stages_of(chosen), unroll=nest.unroll if self.columns else 1, serial=True,
+            known={value: memory for value, memory in known.items() if value in read},
+        )  # fmt: skip
+
+
+def stages_of(members: Iterable[Member]) -> int:
+    """The number of stages of `members`."""
+    return 1 + max([member.stage + member.is_reduction for member in members], default=0)
+
+
+def stored_at(source: Leaf | Value, stored: Mapping[Value, Memory]) -> Leaf | Value:
+    """The memory in which `source` is `stored`, or itself."""
+    return stored.get(source, source) if isinstance(source, Value) else source
+
+
+def needed(
+    members: Sequence[Member], sources: Iterable[Leaf | Value], known: Container[Value],
+    stored: Mapping[Value, Memory], place: Callable[[Memory], Memory], stage_of: Callable[[Member], int],
+    is_placed: Callable[[Member], bool] = lambda _: True,
+) -> list[Member]:  # fmt: skip
+    """The `members` that `sources` need of those that are not `known` or `stored`, each in the stage that
+    ``stage_of`` gives, its accesses where `place` puts them."""
+    by_value = {member.value: member for member in members}
+    chosen: set[Value] = set()
+    stack = list(sources)
+    while stack:
+        source = stack.pop()
+        if isinstance(source, Value) and not any(source in some for some in (chosen, known, stored)):
+            chosen.add(source)
+            stack += by_value[source].operands
+    return [
+        Member(
+            m.instruction,
+            tuple([placed(stored_at(o, stored), place) for o in m.operands]) if is_placed(m) else m.operands,
+            m.row_level, stage_of(m),
+        )
+        for m in members if m.value in chosen
+    ]  # fmt: skip
+
+
+class _PhaseWriter:
+    """Writes the loops of a split nest's phases, one behind the other."""
+
+    def __init__(self, nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory]) -> None:
+        self.nest, self.sizes, self.target, self.streamed = nest, sizes, target, streamed
+        self.phases = Phases(nest, len(sizes))
+        self.allocs: list[Alloc] = list(self.phases.shared)
+        self.body: list[Node] = []
+        self.schedule: tuple[str, ...] = ()
+        #: Numbers of the names that there are, and the memory of phases.
+        self.count, self.memories = 0, set[str]()
+
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        nest, phases = self.nest, self.phases
+        at_end = phases.finishes_with_totals()
+        totals = [stage for stage in range(nest.stages) if phases.folds(stage)]
+        self.buffers = ColumnBuilder(nest, self.target, None).buffers(self.sizes, nest.members)
+        for stage in range(nest.stages):
+            for chunks, rest in phases.elements_of(stage):
+                self._tasks(chunks, rest, is_last=stage == nest.stages - 1)
+            if stage in totals:
+                self.body += self._statements(
+                    phases.totals_of(stage, finishes=at_end and stage == totals[-1]), terms=1
+                )
+        if not at_end and any(write.row_level for write in nest.writes):
+            self.body += self._statements(phases.finish())
+        return Kernel(nest.name, self.buffers, (*self.allocs, *self.body), schedule=self.schedule)
+
+    def _built(self, nest: Nest, terms: int, rest: tuple[Node, ...] = ()) -> list[Node]:
+        """The statements of `nest`; the last rows of its last chunk are `rest`."""
+        factoring = Factoring(0, 1, 1, terms)
+        if nest.row_lanes:
+            factoring = Factoring(nest.lanes, nest.unroll, nest.copies, terms)
+        factoring.memories = self.memories
+        kind = FoldBuilder if nest.row_lanes or not nest.parallel else ColumnBuilder
+        builder = kind(nest, self.target, factoring)
+        builder.count = self.count
+        if builder.chunked is not None:
+            builder.chunked.rest = rest
+        kernel = builder.kernel(self.sizes)
+        self.count = builder.count
+        self.allocs += [node for node in kernel.body if isinstance(node, Alloc)]
+        return [node for node in kernel.body if not isinstance(node, Alloc)]
+
+    def _statements(self, nest: Nest, terms: int | None = None) -> tuple[Node, ...]:
+        return tuple(self._built(nest, _terms(nest) if terms is None else terms))
+
+    def _tasks(self, chunks: Nest, rest: Nest | None, *, is_last: bool) -> None:
+        """Write the chunks of a stage and what fills none."""
+        others = () if rest is None else self._statements(rest)
+        (loop,) = self._built(chunks, _terms(chunks), others)
+        assert isinstance(loop, For)
+        if rest is not None and chunks.chunks is None:
+            loop = _with_last_task(loop, others)
+        phase = Kernel(self.nest.name, self.buffers, (loop,))
+        if self.streamed and is_last:
+            step = "stream", tuple(sorted({f"b{memory.buffer}" for memory in self.streamed}))
+            phase = scheduled(phase, [step])
+            self.schedule = (*self.schedule, step_text(*step))
+        self.body += phase.body
+
+
+def _terms(nest: Nest) -> int:
+    """The terms of a sum that are added up one after the other."""
+    return LONG if nest.row_lanes or adds_blocks(nest) else math.prod(nest.sizes)
+
+
+def _with_last_task(loop: For, nodes: tuple[Node, ...]) -> For:
+    """The tasks of `loop`, and `nodes` as one more behind them."""
+    (inner,), (tasks,) = loop.body, loop.hi
+    assert isinstance(inner, For)
+    some = For(inner.index, inner.lo, (*inner.hi, tasks), inner.step, SERIAL, inner.body)
+    last = If((InRange(variable(STOP).plus(tasks, -1).plus(-1)),), nodes)
+    return For(FIRST, loop.lo, (tasks.plus(1),), 1, TASKS, (some, last), end=STOP)

@@ -13,7 +13,6 @@ from ...loops.lines import ask_for, begins_line
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ...maths import MathsWriter
 from ...maths.divisors import Divisor, quotient
-from ...maths.support import muladd
 from ..divisors import divisors, is_division
 from .columns import neighbouring_reads, neighbouring_writes
 
@@ -52,8 +51,6 @@ class RowValues:
         self.values: dict[Value, Reg] = {}
         self.splats: dict[Value, Reg] = {}
         self.leaves: dict[tuple[Leaf, int], Reg] = {}
-        #: Numbers near the mean, by the sum that distances from them are folded to.
-        self.near: dict[Value, Reg] = {}
         #: Inverted divisors of elements, by what they invert.
         self.divisors: dict[Leaf | Value, Divisor] = {}
 
@@ -73,10 +70,6 @@ class ElementPass:
         self.keeps = keeps
         self.ahead = writer.ahead[stage - 1 : stage] if stage else ()
         self.row_values: list[Value] = []
-        #: Sums of squares of distances from numbers near the mean of what is folded to one of `folds`. They
-        #: are folded behind those, and behind them the distances.
-        self.seconds: dict[Member, Value] = {}
-        self.away: list[Value] = []
         needed: set[Value] = set()
         read: dict[Memory, None] = {}
         stack: list[Leaf | Value] = [operand for fold in folds for operand in fold.operands]
@@ -186,20 +179,12 @@ class ElementPass:
                     before=before,
                 )  # fmt: skip
         out = []
-        distances: dict[Value, Reg] = {}
-        for member, accumulator in zip(self.folds, state[: len(self.folds)], strict=True):
+        for member, accumulator in zip(self.folds, state, strict=True):
             w.for_ops(member.instruction.origins)
             element = w.splat(read(member.operands[0]), accumulator.lanes)
-            if member.value in row.near:
-                distances[member.value] = w.sub(element, row.near[member.value])
             if fold_mask is not None:
                 element = w.select(fold_mask, element, writer.identity(member, element.lanes))
             out.append(writer.combine(member, accumulator, element))
-        moments = list(state[len(self.folds) :])
-        for total, accumulator in zip(self.seconds.values(), moments[: len(self.seconds)], strict=True):
-            out.append(muladd(w, distances[total], distances[total], accumulator))
-        for total, accumulator in zip(self.away, moments[len(self.seconds) :], strict=True):
-            out.append(w.add(accumulator, distances[total]))
         w.for_ops(())
         return out
 
