@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from ....ir.graph import Value
 from ...loops.affine import Affine, affine, variable
 from ...loops.nodes import (
     LANES,
@@ -36,7 +37,7 @@ from ...loops.nodes import (
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.vectorize import LANE
 from ...lowering.exits import LONG_CYCLES
-from ...lowering.loop_nest import Accumulator, Memory, Write
+from ...lowering.loop_nest import Accumulator, Member, Memory, Write
 
 if TYPE_CHECKING:
     from .rows import FoldBuilder
@@ -53,6 +54,8 @@ class ChunkWriter:
         self.builder, self.nest = builder, builder.nest
         #: The statements of rows that the last chunk has behind its own.
         self.rest: tuple[Node, ...] = ()
+        #: Where folds go on in the memory of the chunk, by what they fold.
+        self.into: dict[Value, Affine] = {}
 
     def tasks(self, row: tuple[Node, ...]) -> For:
         """The loops of chunks around `row`."""
@@ -71,10 +74,23 @@ class ChunkWriter:
         loop = For(CHUNK, (variable(FIRST),), (variable(STOP),), 1, SERIAL, tuple(body))
         return For(FIRST, (affine(0),), (affine(chunks.count),), 1, TASKS, (loop,), end=STOP)
 
+    def beginning(self, fold: Member) -> str | None:
+        """The value that `fold` begins with where it goes on with what the chunk has; None where it does
+        not."""
+        for write, place in self.nest.accumulators.items():
+            if write.source is fold.value and place.error is None and write.fold is fold.instruction:
+                name, self.into[fold.value] = self._load(place.memory)
+                return name
+        return None
+
     def fold(self, write: Write) -> None:
         """Fold what `write` has into the memory of the chunk."""
         builder, place = self.builder, self.nest.accumulators[write]
         value, dtype = builder.operand(write.source), place.memory.dtype
+        if isinstance(write.source, Value) and write.source in self.into:
+            buffer, origins = builder.buffer(place.memory), write.fold.origins if write.fold else ()
+            builder.nodes.append(Store(buffer, self.into[write.source], (value,), origins=origins))
+            return
         assert write.fold is not None
         op, origins = write.fold.op, write.fold.origins
         total, into = self._load(place.memory)

@@ -212,6 +212,7 @@ class FoldBuilder(ElementBuilder):
                 self.inverses[value] = self.name("d")
                 dtype = SHORT_NAME[value.dtype]
                 self.nodes.append(Invert(self.inverses[value], dtype, self.names[value]))
+        begin = {fold.value: self.chunked.beginning(fold) for fold in plan.folds} if self.chunked else {}
         around, held, names = self.nodes, self.held, dict(self.names)
         self.nodes, self.held = [], {}
         self.read_together(plan.leaves)
@@ -231,7 +232,7 @@ class FoldBuilder(ElementBuilder):
                 Store(self.buffer(memory), self.index(memory), (self.names[value],), origins=origins)
             )
         self.store(plan.writes, plan.members)
-        carried = [self._fold(member) for member in plan.folds]
+        carried = [self._fold(member, begin.get(member.value)) for member in plan.folds]
         loop = self._loops(tuple(self.nodes), tuple(carried))
         at_once = self.factoring is not None and 0 not in nest.sizes
         factored = self.factoring.factored(loop) if self.factoring and at_once else [loop]
@@ -279,12 +280,13 @@ class FoldBuilder(ElementBuilder):
         self.nodes.append(Load((name,), dtype, self.buffer(memory), self.index(memory)))
         self.names[value] = name
 
-    def _fold(self, member: Member) -> Carry:
-        """Fold one element more; what the loop hands on."""
+    def _fold(self, member: Member, begin: str | None) -> Carry:
+        """Fold one element more; what the loop hands on, which begins with `begin` or the identity."""
         dtype, reduction = SHORT_NAME[member.value.dtype], member.instruction.op.reduction
         assert reduction is not None
         before, after, result = (self.name(prefix) for prefix in "tfr")
         operand = self.operand(member.operands[0])
         instruction = member.instruction
         self.nodes.append(Fold(after, dtype, instruction.op, before, operand, instruction.origins))
-        return Carry(before, dtype, Constant(reduction.identity(dtype), dtype), after, result)
+        first = Constant(reduction.identity(dtype), dtype) if begin is None else begin
+        return Carry(before, dtype, first, after, result)

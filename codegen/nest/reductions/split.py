@@ -84,7 +84,10 @@ def split_of(nest: Nest) -> Split | None:
 
 
 def apart(nest: Nest, size: int) -> Split:
-    """Chunks of `size` iterations, each of which is folded at once."""
+    """Chunks of about `size` iterations, each of which is folded at once: of columns whole blocks of terms,
+    so that loops over them have as many iterations each."""
+    if not nest.row_lanes and size > LONG_COLUMN:
+        size = -(-size // LONG) * LONG
     return Split(nest.sizes[nest.parallel] // size, size, size)
 
 
