@@ -7,8 +7,9 @@ from typing import Final
 
 from ...base.loading import LazyModule
 from ..dtypes import FLOAT16, is_complex
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..registry import Kind
+from .layout import is_large_broadcast, is_large_fill
 from .loops import LEAST_OPS
 
 
@@ -34,6 +35,10 @@ def _with_kinds(*kinds: Kind) -> Callable[[Function], bool]:
 
 def _with_ops(*names: str) -> Callable[[Function], bool]:
     return lambda function: {op.name for op in function.ops}.issuperset(names)
+
+
+def _with(is_concerned: Callable[[Instruction], bool]) -> Callable[[Function], bool]:
+    return lambda function: any(map(is_concerned, function.body))
 
 
 def _with_control(function: Function) -> bool:
@@ -70,7 +75,7 @@ hoist_invariants: Final = OnDemand(".loops.loop_invariant_motion", "hoist_invari
 defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _with_kinds(Kind.SCAN))
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
 delay_repeats: Final = OnDemand(".layout.repeats", "delay_repeats", _with_ops("broadcast", "reshape"))
-sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with_ops("broadcast"))
+sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with(is_large_broadcast))
 move_pads: Final = OnDemand(".layout.pads", "move_pads", _with_kinds(Kind.UPDATE))
 split_narrow_axes: Final = OnDemand(
     ".algebra.narrow_axes", "split_narrow_axes", _with_kinds(Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE)
@@ -84,5 +89,5 @@ rematerialize: Final = OnDemand(
     ".fusion.rematerialization_before", "rematerialize", _with_kinds(Kind.REDUCTION)
 )
 read_joins: Final = OnDemand(".layout.joins", "read_joins", _with_kinds(Kind.CONCAT))
-drop_fills: Final = OnDemand(".layout.fills", "drop_fills", _with_kinds(Kind.CREATION))
+drop_fills: Final = OnDemand(".layout.fills", "drop_fills", _with(is_large_fill))
 tile_transforms: Final = OnDemand(".fusion.tiling", "tile_transforms", _by_lines)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import TraceError, UnrolledLoopWarning
 from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
-from .source.descriptions import Statement
+
+if TYPE_CHECKING:
+    from .source.descriptions import Statement
 
 #: The values of ``jit(loops=...)``.
 MODES: Final = ("auto", "compiled", "unrolled")
