@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ...base.loading import LazyModule
 from ...base.process.progress import with_progress
 from ...base.records import record
 from ..capabilities import by_element
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
 from ..grouping.recovery import fuse_nothing, interpreted
-from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.multiply_adds import multiply_adds
 from .algebra.simplify import simplify
@@ -50,6 +50,11 @@ from .on_demand import (
     tile_transforms,
     widen_float16,
 )
+
+if TYPE_CHECKING:
+    from .. import verifier
+else:
+    verifier = LazyModule("..verifier", __package__)
 
 
 @record
@@ -146,7 +151,7 @@ def run_passes(
             else:
                 after = function
             if checking and after is not verified:
-                verify(after, checked)
+                verifier.verify(after, checked)
                 verified = after
         except not_ours():
             raise
