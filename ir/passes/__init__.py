@@ -16,7 +16,6 @@ from ...base.records import record
 from ..capabilities import by_element
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
-from ..grouping.recovery import fuse_nothing, interpreted
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.multiply_adds import multiply_adds
 from .algebra.simplify import simplify
@@ -33,7 +32,9 @@ from .on_demand import (
     drop_unread_writes,
     free_unchanged_carries,
     fuse_gemv_pairs,
+    fuse_nothing,
     hoist_invariants,
+    interpreted,
     map_matrices,
     merge_scans,
     merge_whiles,

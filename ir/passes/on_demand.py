@@ -1,4 +1,5 @@
-"""Passes that most Functions do not need: each loads with the first one that has such ops as it looks for."""
+"""Passes that most Functions do not need: each loads with the first one that has such ops as it looks for, or
+on which another one fails."""
 
 from __future__ import annotations
 
@@ -57,6 +58,10 @@ def _by_lines(function: Function) -> bool:
     return any(op.kind.traits.by_lines for op in function.ops)
 
 
+def _any(function: Function) -> bool:
+    return True
+
+
 def _is_long(function: Function) -> bool:
     return len(function.body) >= LEAST_OPS
 
@@ -91,3 +96,5 @@ rematerialize: Final = OnDemand(
 read_joins: Final = OnDemand(".layout.joins", "read_joins", _with_kinds(Kind.CONCAT))
 drop_fills: Final = OnDemand(".layout.fills", "drop_fills", _with(is_large_fill))
 tile_transforms: Final = OnDemand(".fusion.tiling", "tile_transforms", _by_lines)
+fuse_nothing: Final = OnDemand("..grouping.recovery", "fuse_nothing", _any)
+interpreted: Final = OnDemand("..grouping.recovery", "interpreted", _any)

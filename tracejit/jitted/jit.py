@@ -12,7 +12,7 @@ from ..array.diagonals import trace as matrix_trace
 from ..base.errors import ArgumentError, TracejitError
 from ..base.loading import LazyModule
 from ..ir.graph import Function
-from ..loops.reports import MODES
+from ..loops.conversion import MODES
 from ..tensors.tensor import Tensor
 from .function import JitFunction
 from .guard_tree.nodes import MAX_PATHS

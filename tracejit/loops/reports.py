@@ -15,10 +15,6 @@ from ..state import STATE
 if TYPE_CHECKING:
     from .source.descriptions import Statement
 
-#: The values of ``jit(loops=...)``.
-MODES: Final = ("auto", "compiled", "unrolled")
-#: The mode "auto", except that short loops are traced as loops, too.
-ROLLED: Final = "rolled"
 #: An unrolled loop that appends so many operations while tracing is worth a warning.
 MANY_OPERATIONS: Final = 4000
 
