@@ -20,7 +20,6 @@ from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.multiply_adds import multiply_adds
 from .algebra.simplify import simplify
 from .fusion.fuse import fuse
-from .layout.updates import place_updates
 from .loops.control_flow import map_regions
 from .on_demand import (
     OnDemand,
@@ -39,6 +38,7 @@ from .on_demand import (
     merge_scans,
     merge_whiles,
     move_pads,
+    place_updates,
     read_joins,
     rematerialize,
     reroll_loops,

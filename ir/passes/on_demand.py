@@ -58,6 +58,10 @@ def _by_lines(function: Function) -> bool:
     return any(op.kind.traits.by_lines for op in function.ops)
 
 
+def _updates(function: Function) -> bool:
+    return any(op.kind.traits.updates_operand for op in function.ops)
+
+
 def _any(function: Function) -> bool:
     return True
 
@@ -79,6 +83,7 @@ reuse_stacks: Final = OnDemand(".loops.stacked_results", "reuse_stacks", _with_c
 hoist_invariants: Final = OnDemand(".loops.loop_invariant_motion", "hoist_invariants", _with_control)
 defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _with_kinds(Kind.SCAN))
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
+place_updates: Final = OnDemand(".layout.updates", "place_updates", _updates)
 delay_repeats: Final = OnDemand(".layout.repeats", "delay_repeats", _with_ops("broadcast", "reshape"))
 sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with(is_large_broadcast))
 move_pads: Final = OnDemand(".layout.pads", "move_pads", _with_kinds(Kind.UPDATE))
