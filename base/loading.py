@@ -47,6 +47,42 @@ class LazyModule:
         return getattr(self._module, name)
 
 
+class LazyMethods:
+    """The functions of a module as methods of a class: the module loads when one of them is looked up.
+
+    >>> text = LazyMethods(LazyModule("textwrap"))
+    >>> class Text(str):
+    ...     indented = text.indent
+    >>> Text("a").indented("> ")
+    '> a'
+    """
+
+    __slots__ = ("_module",)
+
+    def __init__(self, module: LazyModule) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return _LazyMethod(self._module, name)
+
+
+class _LazyMethod:
+    """A function in the place where a class has it, until it is looked up there."""
+
+    __slots__ = ("_attribute", "_module", "_name", "_owner")
+
+    def __init__(self, module: LazyModule, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._owner, self._attribute = owner, attribute
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        function = getattr(self._module, self._name)
+        setattr(self._owner, self._attribute, function)
+        return function.__get__(instance, owner)
+
+
 class Provided(Generic[T]):
     """A function or module that a lower room calls and an upper room provides.
 

@@ -54,7 +54,7 @@ class Tables:
         return tables
 
     def _text(self) -> str:
-        with open(self._file, encoding="ascii") as file:
+        with open(self._file, encoding="utf-8") as file:
             return file.read()
 
     def _value(self, words: Sequence[str], rows: Sequence[Row]) -> Any:

@@ -9,7 +9,6 @@ See docs/decisions/0002-records.md.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeVar, dataclass_transform, overload
@@ -56,7 +55,7 @@ def record(cls: type[T] | None = None, *, eq: bool = True, frozen: bool = True) 
 
 
 def _build(cls: type, *, eq: bool) -> type:
-    names = tuple(inspect.get_annotations(cls))
+    names = tuple(cls.__annotations__)
     body = {key: value for key, value in cls.__dict__.items() if key not in ("__dict__", "__weakref__")}
     defaults = {name: body.pop(name) for name in names if name in body}
     if tuple(defaults) != names[len(names) - len(defaults) :]:
@@ -69,17 +68,16 @@ def _build(cls: type, *, eq: bool) -> type:
     else:
         body["__init__"] = _method("__init__", _construction, names)
     if eq:
-        body["__eq__"] = _method("__eq__", _equality, names)
-        body["__hash__"] = _method("__hash__", _hash, names)
+        body["__eq__"] = _made_later("__eq__", _equality, names)
+        body["__hash__"] = _made_later("__hash__", _hash, names)
     body["__init__"].__defaults__ = tuple(
         [_MISSING if name in fresh else defaults[name] for name in defaults]
     )
     body["__slots__"] = names
     body["__match_args__"] = names
     body.setdefault("__repr__", _repr)
-    record: type = type(cls.__name__, cls.__bases__, body)
-    record.__qualname__ = cls.__qualname__
-    return record
+    body["__qualname__"] = cls.__qualname__
+    return type(cls.__name__, cls.__bases__, body)
 
 
 def _constructor(names: Sequence[str], fresh: Iterable[str] = ()) -> str:
@@ -133,6 +131,19 @@ def _method(name: str, source: Callable[[int], str], fields: Sequence[str]) -> F
         co_varnames=tuple([renamed.get(name, name) for name in code.co_varnames]),
     )
     return FunctionType(code, globals(), name)
+
+
+def _made_later(name: str, source: Callable[[int], str], fields: Sequence[str]) -> Callable[..., Any]:
+    """A method that is made when it is first called: most records are never compared."""
+
+    def first(self: Any, *others: Any) -> Any:
+        method = _method(name, source, fields)
+        for owner in type(self).__mro__:
+            if vars(owner).get(name) is first:
+                setattr(owner, name, method)
+        return method(self, *others)
+
+    return first
 
 
 def _repr(self: Any) -> str:

@@ -19,8 +19,7 @@ from ..codegen.tiers import BASELINE, OPTIMIZED, Tier
 from ..ir.content import NoContent
 from ..ir.failures import not_ours, warn_of_failure
 from ..ir.graph import Function
-from .cache.code import Code, instruction_text, load_code, read_instruction, store_code
-from .cache.keys import function_key
+from .cache.code import Code
 from .cache.store import CACHE
 from .native.allocator import touch_ahead
 from .native.lapack import lapack_key
@@ -32,9 +31,12 @@ if TYPE_CHECKING:
     from ..codegen.module.writer import Module
     from ..ir import passes
     from . import compiling
+    from .cache import entries, keys
 else:
     passes = LazyModule("..ir.passes", __package__)
     compiling = LazyModule(".compiling", __package__)
+    entries = LazyModule(".cache.entries", __package__)
+    keys = LazyModule(".cache.keys", __package__)
 
 
 class Compilation:
@@ -91,18 +93,18 @@ class Compilation:
     def _run(self) -> CompilationResult:
         start = time.perf_counter()
         key = self._key()
-        code = None if key is None else load_code(key)
+        code = None if key is None else entries.load_code(key)
         if code is not None:
             self._lap("cache", start)
             self.key = key
-            calls = [HostCall(symbol, read_instruction(text)) for symbol, text in code.host_calls]
+            calls = [HostCall(symbol, entries.read_instruction(text)) for symbol, text in code.host_calls]
             return CompilationResult(code, calls, None, found=True)
         code, module, tier = self._compile()
         calls = module.host_calls if module is not None else []
         if self.fallbacks:
             key = None
         self.key = key
-        texts = [] if key is None else [instruction_text(call.instruction) for call in calls]
+        texts = [] if key is None else [entries.instruction_text(call.instruction) for call in calls]
         if tier is BASELINE:
             shared = module if module is not None and not module.shortened else None
             upgrade = Upgrade(
@@ -110,7 +112,7 @@ class Compilation:
             )
             return CompilationResult(code, calls, upgrade)
         if key is not None:
-            store_code(key, code, texts)
+            entries.store_code(key, code, texts)
         return CompilationResult(code, calls, None)
 
     def _key(self) -> str | None:
@@ -118,7 +120,9 @@ class Compilation:
         if CACHE.problem or self.instrument is not None:
             return None
         try:
-            return function_key(self.source, repr(self.donated), repr(self.machine), lapack_key(self.source))
+            return keys.function_key(
+                self.source, repr(self.donated), repr(self.machine), lapack_key(self.source)
+            )
         except NoContent:
             return None
 
@@ -225,7 +229,7 @@ class Upgrade:
                 "the optimized code has other errors, callbacks or donations than the baseline code"
             )
         if self.key is not None and same and not notes:
-            store_code(self.key, code, list(self.calls))
+            entries.store_code(self.key, code, list(self.calls))
         return (code if same else None), notes
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
+from ..base.loading import LazyModule
 from ..codegen.instrument.variants import Instrument
 from ..codegen.interface import EARLY_RELEASE, POLL, REPORT
 from ..codegen.llvm import compiler, target
 from ..codegen.llvm.function import Code as LLVMCode
 from ..codegen.llvm.multiply_add import contracted
-from ..codegen.module.donation import reuses
 from ..codegen.module.writer import generate
 from ..codegen.plan.generated import Module
 from ..codegen.plan.recovery import Recovery
@@ -22,6 +23,11 @@ from ..ir.failures import not_ours
 from ..ir.graph import Function
 from .cache.code import Code
 from .tiers import Abandoned
+
+if TYPE_CHECKING:
+    from ..codegen.module import donation
+else:
+    donation = LazyModule("..codegen.module.donation", __package__)
 
 
 def module_of(
@@ -90,7 +96,8 @@ def machine_code(
         list(module.products),
         [(call.symbol, "") for call in module.host_calls],
         exports, module.cycles, len(module.kernels), module.arena_bytes,
-        reuses(module.recovery.function, module.plan, donated), lapack=list(module.lapack),
+        donation.reuses(module.recovery.function, module.plan, donated) if donated else {},
+        lapack=list(module.lapack),
         c_functions=module.c_functions,
     )  # fmt: skip
     return module, code, {"generate": spent, **milliseconds}

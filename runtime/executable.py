@@ -35,12 +35,9 @@ from ..ir.graph import Function
 from ..ir.ops.linalg.undetermined import GRADIENT_WARNING
 from .cache.code import Code
 from .compilation import Compilation, Upgrade
-from .denormals import flushing
-from .host_calls import callback_of
 from .interrupts import interruptible, poll_imports
 from .loading.objects import link
 from .native.allocator import empty
-from .native.gemm import product_addresses
 from .native.lapack import lapack_addresses
 from .native.single_gemm import link_single_gemm
 from .observing import OBSERVER
@@ -54,8 +51,13 @@ if TYPE_CHECKING:
     from ..codegen.module import step_copies
     from ..codegen.module.step_copies import StepCopy
     from ..codegen.module.writer import Module
+    from . import denormals, host_calls
+    from .native import gemm
 else:
     access_checks = LazyModule("..codegen.instrument.access_checks", __package__)
+    denormals = LazyModule(".denormals", __package__)
+    gemm = LazyModule(".native.gemm", __package__)
+    host_calls = LazyModule(".host_calls", __package__)
     step_copies = LazyModule("..codegen.module.step_copies", __package__)
 
 
@@ -125,7 +127,7 @@ class Executable:
         called = [call.instruction.op for call in compiled.host_calls]
         self.calls_python = bool(called)
         self.not_lowered = [op.name for op in called if op is not GRADIENT_WARNING]
-        self._callbacks = [callback_of(call, self._raised) for call in compiled.host_calls]
+        self._callbacks = [host_calls.callback_of(call, self._raised) for call in compiled.host_calls]
         self._use(self._link(code))
         self.milliseconds.update(self.library.milliseconds)
         if compiled.upgrade is not None:
@@ -198,7 +200,7 @@ class Executable:
         imports = dict(code.c_functions)
         with use_machine(self._compilation.machine):
             for dtype in code.products:
-                imports.update(product_addresses(dtype))
+                imports.update(gemm.product_addresses(dtype))
         if code.lapack:
             imports.update(lapack_addresses(code.lapack))
         if code.parallel:
@@ -212,7 +214,7 @@ class Executable:
         else:
             library = link(code.image, code.exports, imports)
         library.polls = code.polls
-        return flushing(library) if self.flush_denormals else library
+        return denormals.flushing(library) if self.flush_denormals else library
 
     @property
     def address(self) -> int:

@@ -32,7 +32,7 @@ def available_cores() -> int:
 def _cgroup_quota() -> int | None:
     """Whole cores of the cgroup v2 quota, None where there is none."""
     try:
-        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+        with open("/sys/fs/cgroup/cpu.max", encoding="utf-8") as file:
             quota, period = file.read().split()
     except (OSError, ValueError):
         return None

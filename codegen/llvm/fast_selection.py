@@ -15,9 +15,8 @@ import re
 from typing import Final
 
 #: A choice between two numbers, of which the first is a register.
-_CHOICE: Final = re.compile(
-    r"^  (?P<result>%\S+) = select (?P<test>i1 \S+), (?P<type>float|double) (?P<first>%[^,\s]+), ",
-    re.MULTILINE,
+_CHOICE: Final = (
+    r"(?m)^  (?P<result>%\S+) = select (?P<test>i1 \S+), (?P<type>float|double) (?P<first>%[^,\s]+), "
 )
 _FROZEN: Final = (
     r"  \g<result>.frozen = freeze \g<type> \g<first>"
@@ -25,10 +24,9 @@ _FROZEN: Final = (
     r"  \g<result> = select \g<test>, \g<type> \g<result>.frozen, "
 )
 #: A choice of the lanes that a mask of constants says, of a register or zeros.
-_LANES: Final = re.compile(
-    r"^  (?P<result>%\S+) = select (?P<mask><\d+ x i1> <[^>]*>), (?P<type><\d+ x (?:float|double)>) "
-    r"(?P<first>%[^,\s]+), ",
-    re.MULTILINE,
+_LANES: Final = (
+    r"(?m)^  (?P<result>%\S+) = select (?P<mask><\d+ x i1> <[^>]*>), (?P<type><\d+ x (?:float|double)>) "
+    r"(?P<first>%[^,\s]+), "
 )
 _FROZEN_LANES: Final = (
     r"  \g<result>.frozen = freeze \g<type> \g<first>"
@@ -39,9 +37,9 @@ _FROZEN_LANES: Final = (
 
 def with_frozen_choices(text: str) -> str:
     """`text`, in which choices between numbers are of values that no load is folded into."""
-    return _CHOICE.sub(_FROZEN, text)
+    return re.sub(_CHOICE, _FROZEN, text)
 
 
 def with_frozen_lanes(text: str) -> str:
     """`text`, in which choices of lanes are of vectors about whose other lanes nothing is known."""
-    return _LANES.sub(_FROZEN_LANES, text)
+    return re.sub(_LANES, _FROZEN_LANES, text)

@@ -24,11 +24,12 @@ _CUT: Final = 2 * PIECE
 _SMALL: Final = PIECE // 16
 #: Longer definitions of constants are not copied.
 _COPIED: Final = 1 << 12
-_NAME: Final = re.compile(r"@([\w.$-]+)")
-_DEFINE: Final = re.compile(r"define (internal )?(.*?)@([\w.$-]+)\((.*)\)([^()]*)\{$")
+# Patterns are compiled with the first module that is taken apart, and `re` keeps them.
+_NAME: Final = r"@([\w.$-]+)"
+_DEFINE: Final = r"define (internal )?(.*?)@([\w.$-]+)\((.*)\)([^()]*)\{$"
 _LINKAGE: Final = r" = (?:(?:internal|private|unnamed_addr) )*(?=(global|constant) )"
-_GLOBAL: Final = re.compile(rf"@([\w.$-]+){_LINKAGE}")
-_PARAMETER: Final = re.compile(r" %[\w.$-]+(?=,|$)")
+_GLOBAL: Final = rf"@([\w.$-]+){_LINKAGE}"
+_PARAMETER: Final = r" %[\w.$-]+(?=,|$)"
 
 
 def cut(text: str, exports: Sequence[str] = ("main",)) -> list[str]:
@@ -93,27 +94,27 @@ class _Module:
                     self._define(function)
                     function = []
             elif line.startswith("define "):
-                if _DEFINE.match(line) is None:
+                if re.match(_DEFINE, line) is None:
                     return False
                 function = [line]
             elif line.startswith("declare "):
-                name = _NAME.search(line)
+                name = re.search(_NAME, line)
                 if name is None:
                     return False
                 self.declarations[name[1]] = line
-            elif match := _GLOBAL.match(line):
+            elif match := re.match(_GLOBAL, line):
                 self.globals[match[1]] = line
             elif line.strip() and not line.lstrip().startswith(";"):
                 return False
         return not function
 
     def _define(self, lines: list[str]) -> None:
-        match = _DEFINE.match(lines[0])
+        match = re.match(_DEFINE, lines[0])
         assert match is not None
         _, result, name, parameters, _ = match.groups()
         self.functions[name] = "\n".join(lines)
-        self.signatures[name] = f"declare {result}@{name}({_PARAMETER.sub('', parameters)}) nounwind"
-        self._references[name] = set(_NAME.findall(self.functions[name])) - {name}
+        self.signatures[name] = f"declare {result}@{name}({re.sub(_PARAMETER, '', parameters)}) nounwind"
+        self._references[name] = set(re.findall(_NAME, self.functions[name])) - {name}
 
     def pieces(self, groups: Sequence[Sequence[str]]) -> list[str]:
         """The text of each group of functions; variables stand in the last."""

@@ -97,12 +97,12 @@ def fmod(b: Emitter, x: Reg, y: Reg) -> Reg:
 
 
 #: A positive constant, in all lanes.
-_CONSTANT: Final = re.compile(r"(?:splat \(i\d+ )?(\d+)\)?")
+_CONSTANT: Final = r"(?:splat \(i\d+ )?(\d+)\)?"
 
 
 def _power_of_two(y: Reg) -> int | None:
     """The logarithm of an integer constant that is a power of two; None of other values."""
-    match = _CONSTANT.fullmatch(y.text)
+    match = re.fullmatch(_CONSTANT, y.text)
     number = int(match[1]) if match else 0
     return number.bit_length() - 1 if number > 0 and number & (number - 1) == 0 else None
 

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ...base.loading import LazyModule
 from ...base.process.progress import with_progress
 from ...ir.access import resolve, start_in_memory
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
-from ..control.regions import ControlWriter, RegionCode
 from ..instrument.variants import PLAIN
 from ..interface import CALL_BACK, PARALLEL_FOR, POLL, out_of_memory
 from ..llvm.emitter import Reg, constant, pointer
@@ -34,6 +34,12 @@ from ..plan.generated import HostCall
 from ..plan.recovery import attributed
 from .families import LOWERINGS
 from .parts import ModuleParts
+
+if TYPE_CHECKING:
+    from ..control import regions
+    from ..control.regions import RegionCode
+else:
+    regions = LazyModule("..control.regions", __package__)
 
 #: Functions of more instructions than this are compiled as they stand: they are calls, in a row.
 MANY_CALLS: Final = 100
@@ -135,7 +141,7 @@ class BodyWriter(ExitWriter):
         if kernel is None and instruction.op.kind.traits.control:
             layout, offset = self.plan.layouts[instruction]
             arena = self._at(BufferPlace("arena", offset))
-            ControlWriter(self, instruction, name, layout, arena, operands, results).run()
+            regions.ControlWriter(self, instruction, name, layout, arena, operands, results).run()
             return
         if kernel is None:
             self._host_call(instruction, operands + results)
@@ -292,7 +298,7 @@ class _RegionBody(BodyWriter):
         self.parent.parallel |= self.parallel
         self.parent.cycles += self.cycles
         self.parent.slower += self.slower
-        return RegionCode(self.name, fallible, self.cycles / self.trips if self.trips else 0.0)
+        return regions.RegionCode(self.name, fallible, self.cycles / self.trips if self.trips else 0.0)
 
     def _argument(self, place: BufferPlace) -> str:
         return f"%{place.kind}{place.index}"

@@ -25,8 +25,6 @@ def reuses(function: Function, plan: BufferPlan, donated: Collection[int]) -> di
 
     *Requires*: nothing else uses a donated parameter's memory while the function runs.
     """
-    if not donated:
-        return {}
     analysis = _Analysis(function, plan)
     params: dict[int, int] = {}
     for in_place in (True, False):  # first where a result is an update of the parameter

@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.errors import CompileError
+from ...base.loading import LazyModule
 from ...ir.failures import failure_text, not_ours, warn_of_failure
 from ...ir.graph import Function, Instruction
-from ...ir.grouping.recovery import interpreted, is_interpreted, without, without_fusions
 from ...ir.registry import Kind
 
 if TYPE_CHECKING:
+    from ...ir.grouping import recovery
     from .generated import Module
+else:
+    recovery = LazyModule("...ir.grouping.recovery", __package__)
 
 
 class KernelFailure(Exception):
@@ -68,7 +71,7 @@ class Recovery:
         `error`; in place of everything where they are not known. Raises CompileError where nothing is."""
         changed = False
         for instruction in failing:
-            simpler = without(self.function, instruction)
+            simpler = recovery.without(self.function, instruction)
             if simpler is not None:
                 changed = True
                 self._change(
@@ -76,11 +79,11 @@ class Recovery:
                 )
         if changed:
             return
-        simpler = without_fusions(self.function)
+        simpler = recovery.without_fusions(self.function)
         if simpler is not self.function:
             self._change(simpler, f"@{self.function.name}", _OP_BY_OP, error)
-        elif not is_interpreted(self.function):
-            self._change(interpreted(self.function), f"@{self.function.name}", _BY_NUMPY, error)
+        elif not recovery.is_interpreted(self.function):
+            self._change(recovery.interpreted(self.function), f"@{self.function.name}", _BY_NUMPY, error)
         else:
             raise CompileError(failure_text(f"@{self.function.name}", error)) from error
 

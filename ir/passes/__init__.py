@@ -8,20 +8,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from ...base.loading import LazyModule
 from ...base.process.progress import with_progress
 from ...base.records import record
 from ..capabilities import by_element
 from ..failures import not_ours, warn_of_failure
 from ..graph import Function, Instruction
-from ..grouping.recovery import fuse_nothing, interpreted
-from ..verifier import verify
 from .algebra.cleanup import cse, dce, decompose, fold
 from .algebra.multiply_adds import multiply_adds
 from .algebra.simplify import simplify
 from .fusion.fuse import fuse
-from .layout.updates import place_updates
 from .loops.control_flow import map_regions
 from .on_demand import (
     OnDemand,
@@ -33,11 +31,14 @@ from .on_demand import (
     drop_unread_writes,
     free_unchanged_carries,
     fuse_gemv_pairs,
+    fuse_nothing,
     hoist_invariants,
+    interpreted,
     map_matrices,
     merge_scans,
     merge_whiles,
     move_pads,
+    place_updates,
     read_joins,
     rematerialize,
     reroll_loops,
@@ -50,6 +51,11 @@ from .on_demand import (
     tile_transforms,
     widen_float16,
 )
+
+if TYPE_CHECKING:
+    from .. import verifier
+else:
+    verifier = LazyModule("..verifier", __package__)
 
 
 @record
@@ -146,7 +152,7 @@ def run_passes(
             else:
                 after = function
             if checking and after is not verified:
-                verify(after, checked)
+                verifier.verify(after, checked)
                 verified = after
         except not_ours():
             raise

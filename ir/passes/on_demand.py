@@ -1,4 +1,5 @@
-"""Passes that most Functions do not need: each loads with the first one that has such ops as it looks for."""
+"""Passes that most Functions do not need: each loads with the first one that has such ops as it looks for, or
+on which another one fails."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from typing import Final
 
 from ...base.loading import LazyModule
 from ..dtypes import FLOAT16, is_complex
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..registry import Kind
+from .layout import is_large_broadcast, is_large_fill
 from .loops import LEAST_OPS
 
 
@@ -36,6 +38,10 @@ def _with_ops(*names: str) -> Callable[[Function], bool]:
     return lambda function: {op.name for op in function.ops}.issuperset(names)
 
 
+def _with(is_concerned: Callable[[Instruction], bool]) -> Callable[[Function], bool]:
+    return lambda function: any(map(is_concerned, function.body))
+
+
 def _with_control(function: Function) -> bool:
     return function.has_control
 
@@ -50,6 +56,14 @@ def _may_be_complex(function: Function) -> bool:
 
 def _by_lines(function: Function) -> bool:
     return any(op.kind.traits.by_lines for op in function.ops)
+
+
+def _updates(function: Function) -> bool:
+    return any(op.kind.traits.updates_operand for op in function.ops)
+
+
+def _any(function: Function) -> bool:
+    return True
 
 
 def _is_long(function: Function) -> bool:
@@ -69,8 +83,9 @@ reuse_stacks: Final = OnDemand(".loops.stacked_results", "reuse_stacks", _with_c
 hoist_invariants: Final = OnDemand(".loops.loop_invariant_motion", "hoist_invariants", _with_control)
 defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _with_kinds(Kind.SCAN))
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
+place_updates: Final = OnDemand(".layout.updates", "place_updates", _updates)
 delay_repeats: Final = OnDemand(".layout.repeats", "delay_repeats", _with_ops("broadcast", "reshape"))
-sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with_ops("broadcast"))
+sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with(is_large_broadcast))
 move_pads: Final = OnDemand(".layout.pads", "move_pads", _with_kinds(Kind.UPDATE))
 split_narrow_axes: Final = OnDemand(
     ".algebra.narrow_axes", "split_narrow_axes", _with_kinds(Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE)
@@ -84,5 +99,7 @@ rematerialize: Final = OnDemand(
     ".fusion.rematerialization_before", "rematerialize", _with_kinds(Kind.REDUCTION)
 )
 read_joins: Final = OnDemand(".layout.joins", "read_joins", _with_kinds(Kind.CONCAT))
-drop_fills: Final = OnDemand(".layout.fills", "drop_fills", _with_kinds(Kind.CREATION))
+drop_fills: Final = OnDemand(".layout.fills", "drop_fills", _with(is_large_fill))
 tile_transforms: Final = OnDemand(".fusion.tiling", "tile_transforms", _by_lines)
+fuse_nothing: Final = OnDemand("..grouping.recovery", "fuse_nothing", _any)
+interpreted: Final = OnDemand("..grouping.recovery", "interpreted", _any)

@@ -9,8 +9,8 @@ from ...base.errors import ParseError
 from ...base.records import record
 
 _QUOTED = r'"(?:[^"\\\n]|\\.)*"'
-_TOKEN = re.compile(
-    rf"""(?P<space>[ \t\r\n]+)
+# Patterns are compiled when they are used, and `re` keeps them: most programs print and read no text.
+_TOKEN: Final = rf"""(?P<space>[ \t\r\n]+)
       | (?P<value>%(?:[\w.]+|{_QUOTED}))
       | (?P<punctuation>[(){{}}\[\],:=])
       | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
@@ -19,12 +19,10 @@ _TOKEN = re.compile(
       | (?P<location>\#[^\n]*?:[0-9]{{1,9}}(?=[ \t\r]*(?:;|\n|\Z)))
       | (?P<comment>;[^\n]*)
       | (?P<function>@(?:[\w.<>]+|{_QUOTED}))
-      | (?P<string>{_QUOTED})""",
-    re.VERBOSE,
-)
-_PLAIN: Final = {"%": re.compile(r"[\w.]+"), "@": re.compile(r"[\w.<>]+")}
-_ESCAPED = re.compile(r'[\\"\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]')
-_ESCAPE = re.compile(r'\\(?:([nrt"\\])|u\{([0-9a-f]{1,6})\}|)')
+      | (?P<string>{_QUOTED})"""
+_PLAIN: Final = {"%": r"[\w.]+", "@": r"[\w.<>]+"}
+_ESCAPED: Final = r'[\\"\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]'
+_ESCAPE: Final = r'\\(?:([nrt"\\])|u\{([0-9a-f]{1,6})\}|)'
 _LETTERS: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _BY_CHARACTER: Final = {character: letter for letter, character in _LETTERS.items()}
 
@@ -42,7 +40,7 @@ def tokenize(text: str) -> tuple[list[Token], list[Token]]:
     """The tokens of `text`, closed by one of kind ``end``, and its comments. Raises ParseError."""
     tokens: list[Token] = []
     comments: list[Token] = []
-    offset, match_at = 0, _TOKEN.match
+    offset, match_at = 0, re.compile(_TOKEN, re.VERBOSE).match
     while offset < len(text):
         match = match_at(text, offset)
         if match is None:
@@ -86,17 +84,17 @@ def _unexpected(text: str, offset: int) -> str:
 
 def quote(text: str) -> str:
     """`text` in quotes, on one line."""
-    return f'"{_ESCAPED.sub(_escape, text)}"'
+    return f'"{re.sub(_ESCAPED, _escape, text)}"'
 
 
 def unquote(quoted: str) -> str:
     """Undo `quote`. Raises ValueError for an unknown escape."""
-    return _ESCAPE.sub(_unescape, quoted[1:-1])
+    return re.sub(_ESCAPE, _unescape, quoted[1:-1])
 
 
 def sigil_name(sigil: str, name: str) -> str:
     """`name` after ``%`` or ``@``, in quotes where it has other characters than names have."""
-    return sigil + (name if _PLAIN[sigil].fullmatch(name) else quote(name))
+    return sigil + (name if re.fullmatch(_PLAIN[sigil], name) else quote(name))
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -12,7 +12,6 @@ from ...base.loading import LazyModule
 from ...base.machine import Machine, machine, use_machine
 from ...codegen.interface import Library
 from ...codegen.tiers import BASELINE, OPTIMIZED, Tier
-from ..cache.keys import environment, key_of
 from ..cache.store import CACHE
 from ..tiers import BACKGROUND, tiers_are_on
 from .loader import load
@@ -20,8 +19,10 @@ from .relocations import Unlinkable
 
 if TYPE_CHECKING:
     from ...codegen.llvm import compiler
+    from ..cache import keys
     from . import support
 else:
+    keys = LazyModule("..cache.keys", __package__)
     compiler = LazyModule("...codegen.llvm.compiler", __package__)
     support = LazyModule(".support", __package__)
 
@@ -96,7 +97,7 @@ def _support_image(current: Machine, name: str, *arguments: Any) -> bytes:
 
 
 def _key(name: str, parameters: object) -> str:
-    key = key_of("support", name, repr(parameters), machine().features, environment())
+    key = keys.key_of("support", name, repr(parameters), machine().features, keys.environment())
     _SUPPORT[key] = None
     return key
 

@@ -15,12 +15,13 @@ from ...ir.registry import Kind
 from ..cache.code import Code
 from ..loading.objects import link, support_image
 from ..tiers import BACKGROUND, tiers_are_on
-from .gemm import product_addresses, products_are_linked
 
 if TYPE_CHECKING:
     from ...codegen.llvm import target
     from ...codegen.module import single_gemm
+    from . import gemm
 else:
+    gemm = LazyModule(".gemm", __package__)
     target = LazyModule("...codegen.llvm.target", __package__)
     single_gemm = LazyModule("...codegen.module.single_gemm", __package__)
 
@@ -36,7 +37,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
     product = single_gemm.single_gemm_product(fused, target.host())
     if product is None:
         return None
-    if not (product.packs or products_are_linked(product.dtype)):
+    if not (product.packs or gemm.products_are_linked(product.dtype)):
         BACKGROUND.submit(functools.partial(_prepare, machine(), product.dtype))
         return None
     return Code(
@@ -58,7 +59,7 @@ def single_gemm_code(fused: Function, donated: Collection[int]) -> Code | None:
 def _prepare(current: Machine, dtype: str) -> None:
     """Compile the kernels and the support code for later products of `dtype`."""
     with use_machine(current):
-        product_addresses(dtype)
+        gemm.product_addresses(dtype)
         support_image("single gemm", dtype)
 
 

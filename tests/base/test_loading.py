@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tracejit.base.loading import LazyModule, Loaded, Provided
+from tracejit.base.loading import LazyMethods, LazyModule, Loaded, Provided
 
 
 @pytest.fixture
@@ -56,6 +56,31 @@ def test_a_lazy_module_loads_at_its_first_use_and_has_what_it_has(
     assert lazy.function is min
     with pytest.raises(AttributeError):
         lazy.nothing  # noqa: B018
+
+
+def test_lazy_methods_are_the_functions_of_a_module_once_they_are_looked_up(
+    late: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twice(owner: object, value: int) -> int:
+        return 2 * value
+
+    methods = LazyMethods(LazyModule("tracejit_late"))
+
+    class Owner:
+        renamed = methods.twice
+        unused = methods.nothing
+
+    class Heir(Owner):
+        pass
+
+    monkeypatch.setattr(late, "twice", twice, raising=False)
+    monkeypatch.setitem(sys.modules, "tracejit_late", late)
+    assert Heir().renamed(3) == 6
+    assert vars(Owner)["renamed"] is twice
+    assert Owner.renamed is twice
+    assert "renamed" not in vars(Heir)
+    with pytest.raises(AttributeError):
+        Owner().unused  # noqa: B018
 
 
 def test_what_nobody_provides_is_an_error() -> None:

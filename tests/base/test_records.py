@@ -63,6 +63,26 @@ def test_identities_compare_without_eq() -> None:
     assert repr(Counter("a", step=2)) == "Counter(name='a', counts={}, step=2)"
 
 
+def test_comparisons_are_made_when_they_are_called_and_stay_with_the_record() -> None:
+    @record
+    class Late:
+        x: int
+
+    class Heir(Late):
+        def __eq__(self, other: object) -> bool:
+            return super().__eq__(other)
+
+        __hash__ = Late.__hash__
+
+    made_later = Late.__eq__
+    assert Heir(1) == Heir(1)
+    assert Heir(1) != Heir(2)
+    assert Late.__eq__ is not made_later
+    assert made_later(Late(1), Late(1)) is True
+    assert made_later(Late(1), Heir(1)) is NotImplemented
+    assert hash(Heir(1)) == hash(Late(1)) == hash((1,))
+
+
 def test_a_default_in_front_of_a_field_without_one_is_refused() -> None:
     with pytest.raises(TypeError, match="a field without a default follows one with a default"):
 

@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import array
 import contextvars
 import ctypes
 import enum
@@ -54,7 +53,7 @@ _MAKING: Final = frozenset(
      "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__post_init__")
 )  # fmt: skip
 #: Objects that hold numbers in memory of their own.
-_BUFFERS: Final = (array.array, bytearray, memoryview)
+_BUFFERS: Final = Loaded("array:array", "builtins:bytearray", "builtins:memoryview")
 #: Classes of numbers whose arithmetic follows a context, and of that context.
 _DECIMALS: Final = Loaded("decimal:Decimal")
 _DECIMAL_CONTEXTS: Final = Loaded("decimal:Context")
@@ -203,7 +202,7 @@ class Escapes:
             attributes = attributes_of(value)
             for name, item in attributes:
                 self.escape(self.uses.read(place.attribute(name, item)))
-            if isinstance(value, _BUFFERS):
+            if isinstance(value, _BUFFERS()):
                 self.uses.give_up(f"{place.source}: the elements of an object of {type(value).__name__}")
             elif not attributes:  # all there is to it is which one it is
                 self.uses.same(place)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import CompilerWarning
+from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..ir.failures import failure_text, not_ours
 from ..pytree import flatten
 from ..tensors.tensor import Tensor
 from . import branching, variables  # noqa: F401 - they register what instructions do
 from .calls import Reader, TooLongError
-from .handlers import handles_anywhere
 from .usage import Uses
 from .values import TRACED, UNKNOWN, Place, Source
+
+if TYPE_CHECKING:
+    from . import handlers
+else:
+    handlers = LazyModule(".handlers", __package__)
 
 _CONTAINERS = (tuple, list, dict)
 
@@ -71,7 +76,9 @@ def _watch_numpy(reader: Reader) -> None:
     if uses.makes_arrays and uses.shows_arrays:
         reader.escapes.state.watch("the print options of NumPy")
     computes = uses.makes_arrays or uses.inspected
-    if computes and any(handles_anywhere(each, (FloatingPointError,)) for each in uses.followed.values()):
+    if computes and any(
+        handlers.handles_anywhere(each, (FloatingPointError,)) for each in uses.followed.values()
+    ):
         reader.escapes.state.watch("the error state of NumPy")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Final
 
-_INSTALLED: Final = re.compile(
+_INSTALLED: Final = (
     rf"[\\/](site|dist)-packages[\\/]|^{re.escape(os.path.dirname(os.__file__))}[\\/]|^<frozen "
 )
 
@@ -37,4 +37,4 @@ class Trail:
     def is_in_package(self) -> bool:
         """Whether code of a package or of the standard library is among what is followed. What it calls and
         reads is its affair: it is followed into branches that nobody takes."""
-        return any(_INSTALLED.search(code.co_filename) for code in self.running)
+        return any(re.search(_INSTALLED, code.co_filename) for code in self.running)

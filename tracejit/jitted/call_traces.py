@@ -14,8 +14,7 @@ from ..frontend.libraries.process_state import ProcessState
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.types import TensorType
-from ..loops.conversion import loops_traced, to_rewrite
-from ..loops.reports import ROLLED
+from ..loops.conversion import ROLLED, loops_traced, to_rewrite
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE

@@ -38,12 +38,9 @@ from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .exporting import Carriable, Exportable
 from .guard_tree.entries import results_as_arrays
-from .guard_tree.nodes import GuardTree, Signature
-from .guard_tree.paths import MAX_PATHS, SETTLED, PathRun, reason_for_path, too_many_paths
-from .guard_tree.shared_paths import share_paths
+from .guard_tree.nodes import MAX_PATHS, GuardTree, Signature
 from .guard_tree.specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .methods import Bindable, is_instance, is_method
-from .recompilation import reason_for
 from .registry import jit_is_disabled, watch
 from .signatures import (
     MISS,
@@ -57,11 +54,15 @@ from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
     from ..tools.viewer import View
-    from . import lowered
+    from . import lowered, recompilation
     from .explaining import Explanation
+    from .guard_tree import paths, shared_paths
     from .lowered import Lowered
 else:
     lowered = LazyModule(".lowered", __package__)
+    paths = LazyModule(".guard_tree.paths", __package__)
+    recompilation = LazyModule(".recompilation", __package__)
+    shared_paths = LazyModule(".guard_tree.shared_paths", __package__)
 
 #: Most native entries that are tried one after the other before Python walks down the guard tree.
 _MAX_ENTRIES = 6
@@ -254,9 +255,9 @@ class JitFunction(Exportable, Carriable, Bindable):
             elif signature is None or decision is None:
                 reason = self._reason(call.key)
             elif sum(leaf.fits() for leaf in signature.leaves) >= self._max_paths:
-                raise too_many_paths(self._name, decision, self._max_paths)
+                raise paths.too_many_paths(self._name, decision, self._max_paths)
             else:
-                reason = reason_for_path(decision, outcome[-1])
+                reason = paths.reason_for_path(decision, outcome[-1])
             leaf = self._compile(call, reason, outcome)
             if before is not None:
                 renewed_at_each_call(self._name, before.bindings, leaf.bindings)
@@ -282,7 +283,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             inputs, tried = list(map(as_input, call.leaves)), list[Specialization]()
             while leaf not in tried:
                 tried.append(leaf)
-                run = PathRun(leaf, [*inputs, *captured], kept)
+                run = paths.PathRun(leaf, [*inputs, *captured], kept)
                 results, decided, pending = run.results(call.dynamic, call.leaves)
                 if decided is None:
                     self._take(call, leaf)
@@ -306,8 +307,10 @@ class JitFunction(Exportable, Carriable, Bindable):
                 return
             signature.use(path)
             signature.settled += 1
-            if signature.settled == SETTLED:
-                shared = share_paths(self._name, [leaf for leaf in signature.leaves if leaf.fits()])
+            if signature.settled == paths.SETTLED:
+                shared = shared_paths.share_paths(
+                    self._name, [leaf for leaf in signature.leaves if leaf.fits()]
+                )
                 if shared is not None:
                     self._enter(shared, UNTRACKED)
                     signature.shared = signature.parent.latest = shared
@@ -392,7 +395,7 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _reason(self, key: Any) -> str:
         """Reason why this signature is compiled although there are others."""
         keys = [signature.key for signature in self._tree.signatures]
-        return reason_for(self._fn, self._static_argnums, keys, key) if keys else self._first
+        return recompilation.reason_for(self._fn, self._static_argnums, keys, key) if keys else self._first
 
     # -- looking inside ---------------------------------------------------------------------------
 

@@ -10,18 +10,19 @@ import numpy as np
 
 from ..array.diagonals import trace as matrix_trace
 from ..base.errors import ArgumentError, TracejitError
+from ..base.loading import LazyModule
 from ..ir.graph import Function
-from ..loops.reports import MODES
-from ..runtime.denormals import check_can_flush
+from ..loops.conversion import MODES
 from ..tensors.tensor import Tensor
 from .function import JitFunction
-from .guard_tree.paths import MAX_PATHS
+from .guard_tree.nodes import MAX_PATHS
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 
 if TYPE_CHECKING:
+    from ..runtime import denormals
 
     class Jitted(JitFunction, Generic[P, R]):
         """A jitted function as type checkers see it: its parameters and its result are those of the
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
             self: Jitted[Concatenate[Any, Q], R], instance: object, owner: type | None = None
         ) -> Jitted[Q, R]: ...
         def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+else:
+    denormals = LazyModule("..runtime.denormals", __package__)
 
 
 class _Decorator(Protocol):
@@ -146,7 +149,7 @@ def jit(
     if not isinstance(fastmath, bool):
         raise TracejitError(f"jit: fastmath must be True or False, got {fastmath!r}")
     if flush_denormals:
-        check_can_flush("jit")
+        denormals.check_can_flush("jit")
     if checkpoint_every is not None and (type(checkpoint_every) is not int or checkpoint_every < 1):
         raise TracejitError(
             f"jit: checkpoint_every must be a positive integer or None, got {checkpoint_every!r}"

@@ -8,13 +8,21 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..base.loading import load_module
+from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
 from ..frontend.libraries.library import may_change_containers
-from .reports import MANY_OPERATIONS, LoopReport, Session, tracing_loops
 
 if TYPE_CHECKING:
+    from . import reports
+    from .reports import LoopReport
     from .source.functions import Extent
+else:
+    reports = LazyModule(".reports", __package__)
+
+#: The values of ``jit(loops=...)``.
+MODES: Final = ("auto", "compiled", "unrolled")
+#: The mode "auto", except that short loops are traced as loops, too.
+ROLLED: Final = "rolled"
 
 _LOOP_OPCODES: Final = frozenset(
     code for name, code in dis.opmap.items() if name == "FOR_ITER" or "JUMP_BACKWARD" in name
@@ -76,12 +84,12 @@ def loops_traced(
     if not rewritten:
         yield lambda operations: ()
         return
-    session = Session(mode, label, checkpoint_every)
+    session = reports.Session(mode, label, checkpoint_every)
     with collector_paused():  # what is loaded stays
         rewriting: Any = load_module(".source.functions", __package__)  # for those who write loops
         if "function" in rewritten.values():
             load_module(".statements", __package__)
-    with rewriting.Converted(rewritten) as converted, tracing_loops(session):
+    with rewriting.Converted(rewritten) as converted, reports.tracing_loops(session):
         unread = {
             f"{code.co_filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{code.co_firstlineno}": reason
             for code, reason in converted.problems.items()
@@ -91,7 +99,7 @@ def loops_traced(
             session.note(where, "unrolled", reason)
 
         def finish(operations: int) -> tuple[LoopReport, ...]:
-            if operations > MANY_OPERATIONS:
+            if operations > reports.MANY_OPERATIONS:
                 for where, reason in unread.items():
                     session.warn(where, operations, reason)
             return session.reports

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..base.errors import TraceError, UnrolledLoopWarning
 from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
-from .source.descriptions import Statement
 
-#: The values of ``jit(loops=...)``.
-MODES: Final = ("auto", "compiled", "unrolled")
-#: The mode "auto", except that short loops are traced as loops, too.
-ROLLED: Final = "rolled"
+if TYPE_CHECKING:
+    from .source.descriptions import Statement
+
 #: An unrolled loop that appends so many operations while tracing is worth a warning.
 MANY_OPERATIONS: Final = 4000
 

@@ -9,14 +9,18 @@ import functools
 import inspect
 import sys
 from types import BuiltinFunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..base.loading import load_module
+from ..base.loading import LazyModule, load_module
 from ..frontend.libraries.library import OF_SCIPY
 from ..pytree import tree_leaves
 from ..tensors.tensor import Tensor
-from .maths import MATH
-from .variables import is_traced
+
+if TYPE_CHECKING:
+    from . import maths, variables
+else:
+    maths = LazyModule(".maths", __package__)
+    variables = LazyModule(".variables", __package__)
 
 #: Functions of ``scipy.linalg`` that are those of ``numpy.linalg``, with further options.
 _AS_NUMPYS: Final = frozenset(("det", "inv", "norm", "solve", "svdvals"))
@@ -31,7 +35,7 @@ def handed_on(argument: Any) -> Any:
         same = function is argument.func
         return argument if same else functools.partial(function, *argument.args, **argument.keywords)
     if isinstance(argument, BuiltinFunctionType):
-        return MATH.get(argument, argument)
+        return maths.MATH.get(argument, argument)
     module = "" if isinstance(argument, type) else getattr(argument, "__module__", None)
     if isinstance(module, str) and module.startswith(OF_SCIPY):
         return of_scipy(argument, module)
@@ -61,7 +65,7 @@ def of_scipy(function: Any, module: str) -> Any:
 
 
 def _is_followed(value: Any) -> bool:
-    return is_traced(value) or (isinstance(value, Tensor) and value._requires_grad)
+    return variables.is_traced(value) or (isinstance(value, Tensor) and value._requires_grad)
 
 
 def _with_options(function: Any, ours: Any) -> Any:

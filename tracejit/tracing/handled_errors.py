@@ -13,16 +13,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from types import CodeType, FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from ..base.errors import ErrorStateError, IndexValueError, LinAlgError, OutOfBoundsError, checked_error
+from ..base.loading import LazyModule
 from ..base.user_code import is_user_file
-from ..frontend.handlers import handles
 from ..ir.graph import Instruction
 from ..ir.ops.indexing import CHECK
 from ..ir.registry import Kind, Op
+
+if TYPE_CHECKING:
+    from ..frontend import handlers
+else:
+    handlers = LazyModule("..frontend.handlers", __package__)
 
 #: The errors of Python's operators on numbers, by op: compiled code gives infinities and NaN for floats, and
 #: raises those of integers outside of the function.
@@ -131,7 +136,7 @@ class HandledErrors:
     def _are_handled(self, errors: Sequence[type[BaseException]]) -> bool:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and frame.f_code is not self._boundary:
-            if is_user_file(frame.f_code.co_filename) and handles(frame, errors):
+            if is_user_file(frame.f_code.co_filename) and handlers.handles(frame, errors):
                 return True
             frame = frame.f_back
         return False

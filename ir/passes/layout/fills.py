@@ -22,21 +22,16 @@ from ...registry import Kind
 from ..algebra.cleanup import dce
 from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
 from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
+from . import is_large_fill
 
 #: Share of the elements that may be filled separately, one in this many, and most boxes of them.
 _FEW: Final = 8
-#: Filling what is smaller costs nothing that could be felt.
-MIN_BYTES: Final = 1 << 12
 
 
 def drop_fills(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; what is written as a whole before it is read, by
     updates, scatters and loops, begins as an ``empty``. Itself where there is none."""
-    candidates = [
-        instruction
-        for instruction in function.body
-        if instruction.op.kind is Kind.CREATION and instruction.result.type.nbytes >= MIN_BYTES
-    ]
+    candidates = list(filter(is_large_fill, function.body))
     if not candidates:
         return function
     program = _Program(function)

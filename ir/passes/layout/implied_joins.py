@@ -13,7 +13,8 @@ from collections.abc import Collection, Mapping
 from ...graph import Instruction, Value
 from ...registry import OPS
 from ..rewriting import Definitions, constant_of
-from .repeated_axes import LARGE, Emit, Line
+from . import LARGE
+from .repeated_axes import Emit, Line
 from .repeated_joins import Join
 
 

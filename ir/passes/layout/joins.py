@@ -31,7 +31,7 @@ from ...registry import OPS, Kind
 from ...types import Shape, contiguous_strides
 from ..algebra.cleanup import dce
 from ..rewriting import Definitions, constant_of, rewrite
-from .repeated_axes import LARGE
+from . import LARGE
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.
 LEAST: Final = 1024

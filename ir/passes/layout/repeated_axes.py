@@ -14,8 +14,6 @@ from .factors import groups_of, refined, wide
 
 #: Appends an op, sunk: ``emit(op, operands, attrs)``.
 Emit: TypeAlias = Callable[[Op, Sequence[Value], Attrs], Value]
-#: Elements from which on a value is large: smaller ones are cheap to have in memory.
-LARGE: Final = 1 << 17
 #: Ops along an axis that have no such axis in their results.
 PLACES: Final = ("argmax", "argmin")
 

@@ -21,7 +21,8 @@ from ...registry import OPS, Attrs, Kind
 from ...types import Shape
 from ..algebra.gathers import FEW
 from ..rewriting import Definitions, constant_of
-from .repeated_axes import LARGE, Emit, Line, cut_together
+from . import LARGE
+from .repeated_axes import Emit, Line, cut_together
 from .repeated_joins import Join
 
 _GATHER: Final = OPS["gather"]

@@ -31,11 +31,12 @@ from ...types import Shape
 from ..algebra.cleanup import dce
 from ..algebra.repeated_lines import LINE_RULES
 from ..rewriting import constant_of, defined_by
+from . import LARGE, is_large_broadcast
 from .constant_lines import along_constant_line
 from .implied_joins import join_of_copies, join_of_update
 from .merged_lines import running_fold, sorted_places
 from .pieces import scatter_of_slices, sum_of_weights
-from .repeated_axes import LARGE, PLACES, CommonAxes, Line, cut_by, cut_together
+from .repeated_axes import PLACES, CommonAxes, Line, cut_by, cut_together
 from .repeated_gathers import GatherReader
 from .repeated_joins import Join, JoinReader, join_of, same_slice
 from .repeated_matrices import once_for_repeated_matrices
@@ -49,18 +50,11 @@ _LOOPS: Final = (Kind.SCAN, Kind.WHILE)
 def sink_broadcasts(function: Function) -> Function:
     """*Requires*: no composites. *Ensures*: the same results, up to the rounding of sums of repeated
     elements; no dead code where it changed anything."""
-    if not any(_is_large_broadcast(instruction) for instruction in function.body):
+    if not any(map(is_large_broadcast, function.body)):
         return function
     pass_ = _Sinking(function)
     sunk = pass_.run()
     return dce(sunk) if pass_.changed else function
-
-
-def _is_large_broadcast(instruction: Instruction) -> bool:
-    if instruction.op.name != "broadcast":
-        return False
-    whole, (source,) = instruction.result.type, instruction.operands
-    return whole.size >= LARGE and source.type.size < whole.size
 
 
 def _spread(function: Function) -> set[Value]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+from tracejit.codegen.control import regions
 from tracejit.codegen.control.lowering import CONTROL_FLOW
 from tracejit.codegen.kernels.indexing.concatenation import CONCATENATION
 from tracejit.codegen.kernels.indexing.gather import GATHER
@@ -152,7 +153,7 @@ def raises(*_: Any, **__: Any) -> Any:
         (nest_writer.NestWriter, "write"),
         (fusions, "overwritable"),
         (writer, "plan_buffers"),
-        (body, "ControlWriter"),
+        (regions, "ControlWriter"),
         (CONTROL_FLOW, "kernel"),
         (CONCATENATION, "kernel"),
         (GATHER, "kernel"),

@@ -19,7 +19,7 @@ from tracejit.runtime import tiers
 from tracejit.runtime.cache.code import Code
 from tracejit.runtime.executable import Executable
 from tracejit.runtime.interrupts import poll_imports
-from tracejit.runtime.native import single_gemm
+from tracejit.runtime.native import gemm, single_gemm
 from tracejit.runtime.native.gemm import product_addresses
 from tracejit.runtime.threads import POOL
 
@@ -131,7 +131,7 @@ def test_not_with_donations_nor_with_one_tier(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_first_small_product_is_compiled_and_the_next_is_linked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    monkeypatch.setattr(single_gemm, "products_are_linked", lambda dtype: bool(asked))
+    monkeypatch.setattr(gemm, "products_are_linked", lambda dtype: bool(asked))
     monkeypatch.setattr(single_gemm, "_prepare", lambda machine, dtype: asked.append(dtype))
     make = lambda n: Executable(tj.trace(lambda x: x @ x, np.ones((n, n))))  # noqa: E731
     assert "codegen" in make(8).milliseconds

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from ...base.loading import LazyModule
 from ...base.process.locks import ForkLock
 from ...tensors.tensor import Tensor
 from ..signatures import JittedCall
-from .paths import begins
 from .specializations import Specialization
 
+if TYPE_CHECKING:
+    from . import paths
+else:
+    paths = LazyModule(".paths", __package__)
+
+#: Most paths that one signature may have unless ``jit`` is told otherwise.
+MAX_PATHS: Final = 32
 #: Most specializations of a signature that are kept although what they read has changed: it may change back.
 MAX_STALE: Final = 8
 
@@ -56,14 +63,14 @@ class Signature:
         """The specialization used last of those whose decisions begin with `outcome` and whose captures are
         what they were, with these."""
         for leaf in self.leaves:
-            captured = leaf.captured() if not outcome or begins(leaf, outcome) else None
+            captured = leaf.captured() if not outcome or paths.begins(leaf, outcome) else None
             if captured is not None:
                 return leaf, captured
         return None
 
     def before(self, outcome: Sequence[Any] = ()) -> Specialization | None:
         """The specialization used last of those whose decisions begin with `outcome`, whatever it reads."""
-        return next((leaf for leaf in self.leaves if begins(leaf, outcome)), None)
+        return next((leaf for leaf in self.leaves if paths.begins(leaf, outcome)), None)
 
     def paths(self) -> list[Specialization]:
         """The specializations for certain values of what Python code tests."""

@@ -27,8 +27,6 @@ from ..calls import CompiledFunction, call
 from .shared_paths import binds_path
 from .specializations import Specialization
 
-#: Most paths that one signature may have unless ``jit`` is told otherwise.
-MAX_PATHS: Final = 32
 #: The number of calls without a new path after which the paths are compiled together.
 SETTLED: Final = 8
 

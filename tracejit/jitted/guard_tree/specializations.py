@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from ...generator import Draws
 from ...ir.dataflow import acts
 from ...ir.dtypes import SHORT_NAME, as_dtype
 from ...ir.graph import Function
-from ...loops.reports import LoopReport
 from ...pytree import TreeDef, flatten
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
@@ -28,6 +27,9 @@ from ..calls import CompiledFunction, call, requiring_grad
 from ..captures import Bindings
 from ..signatures import MISS, LeafType, as_input, miss, type_text
 from .entries import entry_of, make_entries
+
+if TYPE_CHECKING:
+    from ...loops.reports import LoopReport
 
 #: The test of gradients: the positions of the inputs that require one, and whether the call is recorded.
 Gradients: TypeAlias = tuple[tuple[int, ...], bool]

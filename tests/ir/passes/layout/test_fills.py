@@ -14,7 +14,7 @@ import tracejit as tj
 from tests.tracejit.loops.checking import load
 from tracejit.ir.graph import Function
 from tracejit.ir.interpreter import interpret
-from tracejit.ir.passes import OPTIMIZE, run_passes
+from tracejit.ir.passes import OPTIMIZE, layout, run_passes
 from tracejit.ir.passes.layout import fills
 
 _BEFORE = tuple(pass_ for pass_ in OPTIMIZE if pass_.name != "drop-fills")
@@ -102,7 +102,7 @@ def _check(seed: int, folder: Path) -> int:
 def test_what_is_not_filled_is_written_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fills, "MIN_BYTES", 1)
+    monkeypatch.setattr(layout, "LEAST_FILL", 1)
     counts = [_check(seed, tmp_path) for seed in range(60)]
     assert 8 <= sum(map(bool, counts)) <= 52, counts
 
