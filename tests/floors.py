@@ -27,7 +27,7 @@ FLOORS = (
     "codegen.instrument", "codegen.control", "codegen.module", "codegen.export",
     # how it runs
     "runtime", "runtime.cache", "runtime.tiers", "runtime.loading", "runtime.compiling", "runtime.bypass",
-    "runtime.interrupts", "runtime.loop_kernels", "runtime.threads", "runtime.native", "runtime.repeats",
+    "runtime.interrupts", "runtime.threads", "runtime.loop_kernels", "runtime.native", "runtime.repeats",
     "runtime.compilation", "runtime.denormals", "runtime.executable", "runtime.timing",
     # eager tensors and traces
     "version", "provided", "state", "callback_results", "pytree", "location", "tensors", "generator",

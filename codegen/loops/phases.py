@@ -21,9 +21,14 @@ from .rewriting import loops_in, statements_in
 from .verifier import accesses_of
 
 
+def shared_by(kernel: Kernel) -> list[Alloc]:
+    """The memory that the phases of `kernel` share."""
+    return [node for node in kernel.body if isinstance(node, Alloc) and node.shared]
+
+
 def has_phases(kernel: Kernel) -> bool:
     """Whether `kernel` shares memory among phases."""
-    return any(isinstance(node, Alloc) and node.shared for node in kernel.body)
+    return bool(shared_by(kernel))
 
 
 def workspace_bytes(shared: Sequence[Alloc]) -> int:
@@ -35,7 +40,7 @@ def emit_phases(kernel: Kernel, declarations: Declarations) -> Code:
     """The code of a function that runs `kernel`, all tasks and phases; its last pointer is the workspace."""
     count = len(kernel.buffers) + 1
     allocs = [node for node in kernel.body if isinstance(node, Alloc)]
-    shared = [node for node in allocs if node.shared]
+    shared = shared_by(kernel)
     buffers = (*kernel.buffers, *[Buffer(node.name, node.dtype, node.size, out=True) for node in shared])
 
     def pointers(w: MathsWriter) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...base.errors import CompileError
+from ..interface import PARALLEL_FOR
 from ..llvm.emitter import Reg, constant
 from ..llvm.function import Declarations
 from ..llvm.multiply_add import contracted
@@ -13,6 +14,7 @@ from ..lowering.kernel import signature
 from ..maths import MathsWriter
 from .emit import emit_kernel
 from .nodes import LANES, TASKS, Call, For, If, Kernel, Load, Node, Store, While
+from .phases import emit_phases, has_phases
 from .rewriting import indices_of, loops_in
 
 #: The name of the kernel's own function.
@@ -21,11 +23,14 @@ _NAME = "kernel"
 
 def kernel_module(kernel: Kernel, target: Target) -> str:
     """The LLVM text of a module whose ``i32 @main(ptr inputs, ptr outputs)`` runs some tasks of `kernel`:
-    `inputs` are pointers to its buffers, and then as numbers its symbols, the first task, and the one behind
-    the last. Raises CompileError where there is no code for such kernels yet."""
+    `inputs` are pointers to its buffers, and to its workspace if it has phases, and then as numbers its
+    symbols, the first task, and the one behind the last. Raises CompileError where there is no code for such
+    kernels yet."""
     missing = _without_code(kernel.body, ())
     if missing:
         raise CompileError(f"kernel {kernel.name}: there is no code for {missing} yet")
+    if has_phases(kernel):
+        return _module_of_phases(kernel, target)
     ends = {loop.hi for loop in loops_in(kernel.body) if loop.kind == TASKS}
     if ends and (len(ends) > 1 or _loops_of_tasks(kernel.body) > 1 or _stores_beside_tasks(kernel.body)):
         raise CompileError(
@@ -45,6 +50,24 @@ def kernel_module(kernel: Kernel, target: Target) -> str:
         w.load(w.offset("%inputs", "i64", buffers + place), "i64") for place in range(len(symbols) + 2)
     ]
     w.run(_NAME, *pointers, begin, end, *numbers)
+    w.ret(constant(0, "i32"))
+    main = w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")
+    return contracted([*declarations.values(), *code, main])
+
+
+def _module_of_phases(kernel: Kernel, target: Target) -> str:
+    """The module of a kernel that runs all of its tasks."""
+    if kernel.symbols:
+        raise CompileError(f"kernel {kernel.name}: there is no code for phases with symbols yet")
+    declarations = Declarations(target)
+    declarations[PARALLEL_FOR] = f"declare void @{PARALLEL_FOR}(ptr, ptr, i64, i64)"
+    try:
+        code = emit_phases(Kernel(_NAME, kernel.buffers, kernel.body), declarations)
+    except AssertionError as error:
+        raise CompileError(f"kernel {kernel.name}: {error}") from error
+    w, count = MathsWriter(declarations), len(kernel.buffers) + 1
+    pointers = [Reg(w.load_pointer(w.offset("%inputs", "ptr", place)), "ptr") for place in range(count)]
+    w.run(_NAME, *pointers, constant(0, "i64"), constant(1, "i64"))
     w.ret(constant(0, "i32"))
     main = w.function("i32 @main(ptr %inputs, ptr %outputs)", "nounwind")
     return contracted([*declarations.values(), *code, main])

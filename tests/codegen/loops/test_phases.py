@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tracejit.base.errors import CompileError
 from tracejit.codegen.llvm.function import Declarations
 from tracejit.codegen.llvm.target import host
 from tracejit.codegen.loops.interpreter import interpret_kernel
-from tracejit.codegen.loops.nodes import Alloc
 from tracejit.codegen.loops.parser import parse_kernel
-from tracejit.codegen.loops.phases import emit_phases, has_phases, workspace_bytes
+from tracejit.codegen.loops.phases import emit_phases, has_phases, shared_by, workspace_bytes
 from tracejit.codegen.loops.printer import print_kernel
 from tracejit.codegen.loops.verifier import LoopFormError, verify_kernel
+from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
+from tracejit.runtime.loop_kernels import NativeKernel
 
 SUMS = """kernel @k(b0: f64[12], b1: out f64[1]) {
   alloc p: f64[4] shared
@@ -60,5 +62,14 @@ def test_code_has_a_function_for_each_loop_of_tasks() -> None:
     code = emit_phases(kernel, Declarations(host()))
     heads = [str(function).split("(")[0] for function in code]
     assert [head.split("@")[1] for head in heads] == ["k_p0_task", "k"]
-    shared = [node for node in kernel.body if isinstance(node, Alloc) and node.shared]
-    assert workspace_bytes(shared) % 64 == 0
+    assert workspace_bytes(shared_by(kernel)) % 64 == 0
+
+
+@pytest.mark.parametrize("tier", [BASELINE, OPTIMIZED], ids=lambda tier: tier.name)
+def test_machine_code(tier: Tier) -> None:
+    result = np.empty(1)
+    native = NativeKernel(parse_kernel(SUMS), tier)
+    native([np.arange(12.0), result])
+    assert result[0] == 66.0
+    with pytest.raises(CompileError, match="no code for phases with symbols yet"):
+        NativeKernel(parse_kernel(SUMS.replace("(b0", "(n >= 1, b0")), tier)
