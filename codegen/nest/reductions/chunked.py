@@ -54,7 +54,7 @@ class ChunkWriter:
         self.builder, self.nest = builder, builder.nest
         #: The statements of rows that the last chunk has behind its own.
         self.rest: tuple[Node, ...] = ()
-        #: Where folds go on in the memory of the chunk, by what they fold.
+        #: Indices in the memory of the chunk at which folds go on, by their values.
         self.into: dict[Value, Affine] = {}
 
     def tasks(self, row: tuple[Node, ...]) -> For:
