@@ -44,7 +44,7 @@ def apply_loop(
 
 
 def _rounded(tracer: Tracer, operands: Sequence[Tensor]) -> list[Tensor]:
-    """`operands`, the products of arrays among them such that no sum in the loop takes over their rounding."""
+    """`operands`, of which no sum in the loop takes over the rounding of a product of arrays."""
     defs = {result: instruction for instruction in tracer.body for result in instruction.results}
     return [
         run("rounded", operand)

@@ -46,7 +46,7 @@ def products_to_round(step: Function, results: Sequence[Value]) -> set[Value]:
 
 def round_products(branch: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no sum reads a product of numbers but by
-    ``rounded``, in `branch` and in those inside of it. Itself where there is none."""
+    ``rounded``, in `branch` and in those inside of it."""
     products = products_to_round(branch, branch.results)
     if not products and not branch.has_control:
         return branch
