@@ -400,6 +400,7 @@ BY_NAME_OF_OP: dict[str, Maker] = {
     "stop_gradient": _elementwise,
     "copy": _elementwise,
     "barrier": _elementwise,
+    "rounded": _elementwise,
     "rewritten": _elementwise,
     "undifferentiable": _undifferentiable,
     "pow": _powers, "signed_power": _signed_powers, "fma": _multiply_adds,
@@ -703,7 +704,7 @@ _RENAMED = {
     "min": _np_reduce(np.minimum), "nanmax": lambda x, axes: np.fmax.reduce(x, axis=axes, initial=-np.inf),
     "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
     "stop_gradient": lambda x: x, "copy": lambda x: x, "contiguous": lambda x: x,
-    "barrier": lambda x: x,
+    "barrier": lambda x: x, "rounded": lambda x: x,
     "undifferentiable": lambda x, message: x, "rewritten": lambda x, v: v,
     "mean": lambda x, axes:
         np.add.reduce(x, axis=axes) / x.dtype.type(math.prod(x.shape[axis] for axis in axes)),

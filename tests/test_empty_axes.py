@@ -133,7 +133,8 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "searchsorted": lambda a, b, c: iter([([(a,), (b, c)], {"side": "left"})]),
     "true_positions": lambda a, b, c: iter([([(a, b)], {"size": c}), ([(a,)], {"size": b})]),
     "bincount": lambda a, b, c: iter([([(a,)], {"length": b}), ([(a,)], {"length": c})]),
-    **dict.fromkeys(("sort", "argsort", "stop_gradient", "copy", "contiguous", "barrier"), _one_operand),
+    **dict.fromkeys(("sort", "argsort", "stop_gradient", "copy", "contiguous"), _one_operand),
+    **dict.fromkeys(("barrier", "rounded"), _one_operand),
 }  # fmt: skip
 NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
 

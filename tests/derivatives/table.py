@@ -33,6 +33,7 @@ EXCUSED: Final = {
 EXCUSED_OPS: Final = {
     "fma": "x y + z: made by a pass, and written by nobody",
     "barrier": "its operand",
+    "rounded": "its operand",
     "nan_unless_zero": "NaN where a derivative is undetermined: tests/tracejit/linalg/test_table.py",
     "complex": "complex numbers: tests/tracejit/test_complex_derivatives.py",
     "conj": "complex numbers: tests/tracejit/test_complex_derivatives.py",

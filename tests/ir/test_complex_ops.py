@@ -163,7 +163,17 @@ def test_ops_without_a_meaning_name_themselves(name: str) -> None:
     assert isinstance(caught.value, TypeError)
 
 
-OTHERWISE = ("where", "nan_unless_zero", "cast", "complex", "fma", "barrier", "strong_mul", "strong_div")
+OTHERWISE = (
+    "where",
+    "nan_unless_zero",
+    "cast",
+    "complex",
+    "fma",
+    "barrier",
+    "rounded",
+    "strong_mul",
+    "strong_div",
+)
 ELEMENTWISE = [name for name in NAMES if OPS[name].kind is Kind.ELEMENTWISE and name not in OTHERWISE]
 
 

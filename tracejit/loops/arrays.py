@@ -14,6 +14,7 @@ from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
 from ..ir.passes.array_loops.counted_loops import count_loops
+from ..ir.passes.array_loops.rounded_products import may_be_product
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
 from ..state import STATE
@@ -36,8 +37,21 @@ def apply_loop(
     rewritten = loops_to_arrays(count_loops(function))
     if rewritten is function:
         return apply_with_regions(op, operands, attrs, regions)
-    results = replay(rewritten, operands, located=True)
-    return [_apart(result, (*operands, *results[:place])) for place, result in enumerate(results)]
+    taken = _rounded(tracer, operands)
+    results = replay(rewritten, taken, located=True)
+    others = (*operands, *taken)
+    return [_apart(result, (*others, *results[:place])) for place, result in enumerate(results)]
+
+
+def _rounded(tracer: Tracer, operands: Sequence[Tensor]) -> list[Tensor]:
+    """`operands`, of which no sum in the loop takes over the rounding of a product of arrays."""
+    defs = {result: instruction for instruction in tracer.body for result in instruction.results}
+    return [
+        run("rounded", operand)
+        if isinstance(operand._data, Value) and may_be_product(operand._data, defs)
+        else operand
+        for operand in operands
+    ]
 
 
 def _apart(result: Tensor, others: Sequence[Tensor]) -> Tensor:

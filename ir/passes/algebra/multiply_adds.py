@@ -8,8 +8,9 @@ the last place between them, and no element would equal the minimum of all.
 
 Sums of two products are rounded as NumPy rounds them: ``x * y - y * x`` is 0, as users expect of a
 determinant or a cross product, and of a joint product would stay its rounding. So are all operations on
-numbers, of rank 0 or in the steps of loops, which compute what Python does; ``jit(fastmath=True)`` asks for
-their joining, on traces.
+numbers, of rank 0 or in the steps of loops, which compute what Python does. Where steps became operations on
+arrays, ``rounded`` stands between their products and what reads these. ``jit(fastmath=True)`` asks for the
+joining of all, on traces.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Final
 
 from ...builder import Builder
 from ...dataflow import read_counts
-from ...graph import Function, Instruction, Value
+from ...graph import Function, Instruction, Substitution, Value
+from ...registry import Kind
 from ..rewriting import Definitions, Rule, rewrite
 
 #: Ops that are a product, with the positions of its factors.
@@ -29,13 +31,22 @@ _SUMS: Final = ("add", "sub")
 def multiply_adds(function: Function, *, everywhere: bool = False) -> Function:
     """*Requires*: no composites, unless it is `everywhere`: on numbers and in all regions, too. *Ensures*: no
     float sum of arrays reads a product that nothing else reads, unless that is of constants, as in
-    ``linspace``, whose elements stay NumPy's, or the other operand is a product as well; the same results up
-    to the rounding of those products."""
+    ``linspace``, whose elements stay NumPy's, or the other operand is a product as well; no ``rounded`` but
+    of a product that is folded, which codegen reads, and none `everywhere`; the same results up to the
+    rounding of those products."""
+    if everywhere:
+        function = _without_rounded(function, frozenset())
     # maps over a batch are its arrays, a part at a time: their elements have the bits of single ones
     inside = _in_regions if everywhere else _in_map
     body = tuple(map(inside, function.body)) if function.has_control else function.body
     if body != function.body:
         function = Function(function.name, function.params, body, function.results)
+    joined = _joined(function, everywhere=everywhere)
+    return _without_rounded(joined, _folded_products(joined))
+
+
+def _joined(function: Function, *, everywhere: bool) -> Function:
+    """`function`, the products in its body joined with the sums that read them."""
     names = {op.name for op in function.ops}
     if names.isdisjoint(_PRODUCTS) or names.isdisjoint(_SUMS):
         return function
@@ -79,6 +90,35 @@ def multiply_adds(function: Function, *, everywhere: bool = False) -> Function:
         instruction for instruction in joined.body if joined_products.isdisjoint(instruction.results)
     ]  # nothing else reads those products
     return Function(joined.name, joined.params, tuple(left), joined.results)
+
+
+def _folded_products(function: Function) -> frozenset[Value]:
+    """The products in the body of `function` that are rounded and then folded."""
+    defs = function.defs
+    return frozenset(
+        operand
+        for instruction in function.body
+        if instruction.op.kind is Kind.REDUCTION
+        for value in instruction.operands
+        if (rounded := defs.get(value)) is not None and rounded.op.name == "rounded"
+        for operand in rounded.operands
+        if (product := defs.get(operand)) is not None and product.op.name in _PRODUCTS
+    )
+
+
+def _without_rounded(function: Function, kept: frozenset[Value]) -> Function:
+    """`function` without ``rounded`` in its body, but of the values `kept`."""
+    if all(op.name != "rounded" for op in function.ops):
+        return function
+    table = Substitution()
+    body: list[Instruction] = []
+    for original in function.body:
+        instruction = table.apply(original)
+        if instruction.op.name == "rounded" and instruction.operands[0] not in kept:
+            table[original.result] = instruction.operands[0]
+        else:
+            body.append(instruction)
+    return Function(function.name, function.params, tuple(body), table.all(function.results))
 
 
 def _in_map(instruction: Instruction) -> Instruction:

@@ -31,6 +31,7 @@ from .early_reads import reads_before
 from .forwarded_elements import forward_elements
 from .mapped_loops import can_run, is_map, mapped_loop, pays
 from .product_sums import contract_product_sums
+from .rounded_products import products_to_round, rounded_inside
 from .step_dependence import StepAccess, access_of, independent, is_inside
 from .step_folds import FOLDS, Extremum, Fold, folds
 
@@ -151,6 +152,7 @@ class _Steps:
         self.defs = _definitions(body.body)
         self.uses = read_counts(body)
         self.results: dict[int, Value] = {}
+        self.rounded = products_to_round(body, body.results[self.count :])
         self.affine = loop_forms(scan, outer, body)
         counters = {i for i in range(self.count) if body.params[i] in self.affine.forms}
         self.folds = [fold for fold in folds(body, self.count) if not counters & set(_carries_of(fold))]
@@ -273,6 +275,7 @@ class _Steps:
                 self.many.add(param)
 
     def _append(self, step: Instruction) -> None:
+        b: Any = self.b
         if step in self.members or self._belongs(step):
             return
         if step in self.accumulated:
@@ -289,6 +292,7 @@ class _Steps:
         flags = [operand in self.many for operand in step.operands]
         if step.op.kind not in _KINDS or has_effect(step) or not can_run(step):
             raise _Dependent
+        step = rounded_inside(step)
         if step.op.name == "scatter" and step.result in self.versions:
             value, *indices = all_mapped(self.b, operands[1:], flags[1:], self.length)
             self.values[step.result] = self.b.append(step.op, (operands[0], value, *indices), step.attrs)[0]
@@ -304,7 +308,7 @@ class _Steps:
         for result, value in zip(step.results, results, strict=True):
             if value.type.size > MAX_NEST:
                 raise _Dependent
-            self.values[result] = value
+            self.values[result] = value if result not in self.rounded else b.rounded(value)
 
     def _map(self, step: Instruction) -> None:
         """A loop or a branch in the steps, for all of them."""

@@ -2,7 +2,8 @@
 
     sum over k of a[i, k] * b[k, j]                   matmul(a, b)
 
-So the repeated arrays are never written.
+So the repeated arrays are never written. Products of numbers are rounded with the sum then, as in any
+product of matrices.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ def contract_product_sums(function: Function) -> Function:
 def _contracted(uses: Counter[Value]) -> Rule:
     def rule(b: Builder, total: Instruction, defs: Definitions) -> Value | None:
         product = defs.get(total.operands[0])
+        if product is not None and product.op.name == "rounded" and uses[product.result] == 1:
+            product = defs.get(product.operands[0])
         if product is None or product.op.name != "mul" or uses[product.result] != 1:
             return None
         return _product(b, total, product, defs)

@@ -109,6 +109,7 @@ STRUCTURE: Final[dict[str, Rule]] = {
             "cumsum",
             "gather",
             "reshape",
+            "rounded",
             "scatter",
             "slice",
             "sum",
