@@ -144,14 +144,18 @@ def _of_scipy(function: Any, frame: Any, caller: Any) -> str:
     if name is None or not module.startswith("scipy."):
         if isinstance(function, type):
             name = function.__name__
-        while (outer := _scipys(frame.f_back, caller)) is not None:
-            frame = outer
+        outer = frame
+        while (outer := _scipys(outer.f_back, caller)) is not None:
+            if not outer.f_globals["__name__"].startswith("scipy._lib."):  # which has decorators
+                frame = outer
         name, module = frame.f_code.co_name, frame.f_globals["__name__"]
         owner = frame.f_locals.get("self")
-    package = ".".join(module.split(".")[:2])
-    if hasattr(sys.modules.get(package), name):
-        return f"{package}.{name}"
-    public = [part for part in module.split(".") if not part.startswith("_")]
+    parts = module.split(".")
+    packages = itertools.takewhile(lambda part: not part.startswith("_"), parts)
+    for package in reversed(list(itertools.accumulate(packages, "{}.{}".format))):
+        if not name.startswith("__") and hasattr(sys.modules.get(package), name):
+            return f"{package}.{name}"
+    public = [part for part in parts if not part.startswith("_")]
     if owner is not None and not isinstance(owner, ModuleType):
         public.append(str(getattr(owner, "name", None) or type(owner).__name__))
     return ".".join([*public, *([] if name in _CONSTRUCTING else [name])])
