@@ -55,7 +55,7 @@ def class_for_caller(tensor: Any) -> type:
     """The class of `tensor` for the code that asks: a subclass of ndarray where that takes matrices which are
     sparse or ndarrays, and where the tensor is no more than an array. To solvers a traced one is a matrix:
     they ask for its value, and the error names the function and the user's line."""
-    name = frame_above(1).f_globals.get("__name__")
+    name: Any = frame_above(1).f_globals.get("__name__")
     if not _ASKS[name]:
         return type(tensor)
     if tensor.is_traced:

@@ -22,6 +22,7 @@ from ..base.errors import (
     NotNumbersError,
     ShapeError,
 )
+from ..base.loading import Loaded
 from ..base.user_code import is_user_file, user_stacklevel
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
 from ..ir.graph import Value
@@ -46,6 +47,8 @@ _OF_MATH_ELSEWHERE: Final = {
     "ulp": "spacing",
 }
 
+#: NumPy's generators of random numbers, whose methods draw; ``np.random``'s functions are those of one.
+_GENERATORS: Final = Loaded("numpy.random:Generator", "numpy.random:RandomState")
 #: Methods that a call of a class or of its object runs, which the user does not name.
 _CONSTRUCTING: Final = ("__init__", "__new__", "__call__")
 _STORES_ITEM: Final = dis.opmap["STORE_SUBSCR"]
@@ -93,8 +96,8 @@ def _outside_scipy(frame: Any) -> Any:
 
 
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy
-    that the user called, if that wants the value."""
+    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy,
+    or of its generators, that the user called, if that wants the value."""
     inner, frame = _users_frame()
     caller = _outside_scipy(frame)
     if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
@@ -106,6 +109,12 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     if module in ("math", "cmath"):
         ours = _function_here(_OF_MATH_ELSEWHERE.get(label, label))
         return f"{module}.{label}(x)", f"{ours}(x)" if ours else instead
+    if isinstance(getattr(function, "__self__", None), _GENERATORS()):
+        ours = _function_here(f"random.{label}") or "tj.random"
+        return (
+            f"np.random.{label}(x), which draws random numbers while the function is traced,",
+            f"{ours}, which draws anew at each call, or draw before the call, and pass what was drawn",
+        )
     if caller is frame and not module.startswith("scipy."):
         return asked, instead
     label = _of_scipy(function, frame, caller)
