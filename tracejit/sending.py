@@ -9,10 +9,11 @@ of.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import weakref
 from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from .base.loading import load_module
@@ -24,6 +25,8 @@ _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 #: The file name of code that cloudpickle 3.1.3 and later write.
 _NO_FILE: Final = "<dynamic-code>"
 _EMPTY: Final = CellType()
+#: A number of arguments beyond that of any callback in Fortran.
+_MOST_ARGUMENTS: Final = 99
 #: Functions of `Sendable._place`, and the object that each stands for.
 _OWNERS: Final[WeakTable[FunctionType, weakref.ref[Any]]] = WeakTable()
 
@@ -67,6 +70,28 @@ class Sendable:
         if before is not self:  # which stays what is called, and holds what it has compiled
             object.__setattr__(self, "__dict__", before.__dict__)
             self.__call__ = before
+
+    # Other libraries count parameters by these. There is no ``__kwdefaults__``: what has that, too, is a
+    # function to `inspect`, and would be a coroutine function to it where the wrapped one is.
+    @property
+    def __code__(self) -> Any:
+        """The code of the wrapped function. Raises AttributeError where that has none."""
+        return self.__wrapped__.__code__  # type: ignore[attr-defined]
+
+    @property
+    def __defaults__(self) -> Any:
+        """The defaults of the wrapped function's parameters. Raises AttributeError where that has none."""
+        return self.__wrapped__.__defaults__  # type: ignore[attr-defined]
+
+    @property
+    def im_func(self) -> Any:
+        """The parameters as f2py counts them: whatever is no function is a method to it, with one
+        parameter for the instance. Raises AttributeError where the wrapped function has no code."""
+        code, defaults = self.__code__, tuple(self.__defaults__ or ())
+        count = code.co_argcount + (not isinstance(self.__wrapped__, MethodType))  # type: ignore[attr-defined]
+        if code.co_flags & inspect.CO_VARARGS:  # f2py would hand over none of those
+            count, defaults = count + _MOST_ARGUMENTS, defaults + (None,) * _MOST_ARGUMENTS
+        return SimpleNamespace(__code__=SimpleNamespace(co_argcount=count), __defaults__=defaults)
 
     @property
     def _place(self) -> FunctionType:

@@ -14,7 +14,7 @@ import os
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
+from types import FunctionType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
 from ..base.errors import (
@@ -172,7 +172,7 @@ def check_public(namespace: dict[str, Any], names: Iterable[str], prefix: str = 
             init = getattr(init, "__wrapped__", init)
             if hasattr(init, "__code__") and not issubclass(value, BaseException):
                 setattr(value, "__init__", _checked_init(prefix + name, value, init))  # noqa: B010
-        elif hasattr(value, "__code__") and not hasattr(value, _MARK):
+        elif isinstance(value, FunctionType) and not hasattr(value, _MARK):
             function = namespace[name] = checked(prefix + name, value)
             function.__module__ = namespace["__name__"]  # where pickle looks for it
 

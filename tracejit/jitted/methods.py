@@ -71,7 +71,7 @@ class Bindable(Sendable):
     _owner: Any
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
+        if instance is None or isinstance(self._fn, MethodType):  # which is bound
             return self
         try:
             function = instance.__dict__[METHODS][self]

@@ -20,6 +20,8 @@ __all__ = ["class_for_caller", "frame_above", "takes_arrays"]
 #: The beginnings of the names of modules that ask whether a matrix is an ndarray, and write none that they
 #: are given. Elsewhere in SciPy an array made of something that is no ndarray itself may be overwritten.
 _ASKERS: Final = ("scipy.sparse.", "scipy.linalg.interpolative")
+#: The beginnings of the names of those whose functions take matrices by their values alone.
+_SOLVERS: Final = ("scipy.sparse.linalg.", "scipy.linalg.interpolative")
 #: The frame so many calls up.
 frame_above: Final = sys._getframe
 
@@ -51,12 +53,14 @@ class TensorAsArray(np.ndarray[Any, Any]):
 
 def class_for_caller(tensor: Any) -> type:
     """The class of `tensor` for the code that asks: a subclass of ndarray where that takes matrices which are
-    sparse or ndarrays, and where the tensor is no more than an array."""
-    if _ASKS[frame_above(1).f_globals.get("__name__")] and not (
-        tensor._requires_grad or tensor.is_traced or STATE.tracer is not None
-    ):
-        return TensorAsArray
-    return type(tensor)
+    sparse or ndarrays, and where the tensor is no more than an array. To solvers a traced one is a matrix:
+    they ask for its value, and the error names the function and the user's line."""
+    name: Any = frame_above(1).f_globals.get("__name__")
+    if not _ASKS[name]:
+        return type(tensor)
+    if tensor.is_traced:
+        return TensorAsArray if name.startswith(_SOLVERS) else type(tensor)
+    return type(tensor) if tensor._requires_grad or STATE.tracer is not None else TensorAsArray
 
 
 def takes_arrays(frame: Any) -> bool:

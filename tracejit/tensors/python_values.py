@@ -22,6 +22,7 @@ from ..base.errors import (
     NotNumbersError,
     ShapeError,
 )
+from ..base.loading import Loaded
 from ..base.user_code import is_user_file, user_stacklevel
 from ..ir.dtypes import BOOL, COMPLEX128, FLOAT64, INT64, complex_dtype, default_dtype
 from ..ir.graph import Value
@@ -46,6 +47,8 @@ _OF_MATH_ELSEWHERE: Final = {
     "ulp": "spacing",
 }
 
+#: NumPy's generators of random numbers, whose methods draw; ``np.random``'s functions are those of one.
+_GENERATORS: Final = Loaded("numpy.random:Generator", "numpy.random:RandomState")
 #: Methods that a call of a class or of its object runs, which the user does not name.
 _CONSTRUCTING: Final = ("__init__", "__new__", "__call__")
 _STORES_ITEM: Final = dis.opmap["STORE_SUBSCR"]
@@ -93,8 +96,8 @@ def _outside_scipy(frame: Any) -> Any:
 
 
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
-    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy
-    that the user called, if that wants the value."""
+    """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy,
+    or of its generators, that the user called, if that wants the value."""
     inner, frame = _users_frame()
     caller = _outside_scipy(frame)
     if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
@@ -106,6 +109,12 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     if module in ("math", "cmath"):
         ours = _function_here(_OF_MATH_ELSEWHERE.get(label, label))
         return f"{module}.{label}(x)", f"{ours}(x)" if ours else instead
+    if isinstance(getattr(function, "__self__", None), _GENERATORS()):
+        ours = _function_here(f"random.{label}") or "tj.random"
+        return (
+            f"np.random.{label}(x), which draws random numbers while the function is traced,",
+            f"{ours}, which draws anew at each call, or draw before the call, and pass what was drawn",
+        )
     if caller is frame and not module.startswith("scipy."):
         return asked, instead
     label = _of_scipy(function, frame, caller)
@@ -144,14 +153,18 @@ def _of_scipy(function: Any, frame: Any, caller: Any) -> str:
     if name is None or not module.startswith("scipy."):
         if isinstance(function, type):
             name = function.__name__
-        while (outer := _scipys(frame.f_back, caller)) is not None:
-            frame = outer
+        outer = frame
+        while (outer := _scipys(outer.f_back, caller)) is not None:
+            if not outer.f_globals["__name__"].startswith("scipy._lib."):  # which has decorators
+                frame = outer
         name, module = frame.f_code.co_name, frame.f_globals["__name__"]
         owner = frame.f_locals.get("self")
-    package = ".".join(module.split(".")[:2])
-    if hasattr(sys.modules.get(package), name):
-        return f"{package}.{name}"
-    public = [part for part in module.split(".") if not part.startswith("_")]
+    parts = module.split(".")
+    packages = itertools.takewhile(lambda part: not part.startswith("_"), parts)
+    for package in reversed(list(itertools.accumulate(packages, "{}.{}".format))):
+        if not name.startswith("__") and hasattr(sys.modules.get(package), name):
+            return f"{package}.{name}"
+    public = [part for part in parts if not part.startswith("_")]
     if owner is not None and not isinstance(owner, ModuleType):
         public.append(str(getattr(owner, "name", None) or type(owner).__name__))
     return ".".join([*public, *([] if name in _CONSTRUCTING else [name])])

@@ -44,6 +44,8 @@ _WARNINGS: Final = {
     "close vectors": _NEARLY_EQUAL,
     "slopes of close vectors": _NEARLY_EQUAL,
     "basis": "gradients of eigenvalues are NaN where a matrix has no basis of eigenvectors",
+    "polar": "gradients of polar decompositions are NaN where a singular value is 0: the factor with "
+    "orthonormal columns is not determined there",
     "columns": "gradients of QR factors are NaN where columns are not independent",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from typing import Any
 
@@ -118,6 +119,32 @@ def test_draws_are_refused_and_take_nothing(expression: str, form: str, tmp_path
     for _ in range(2):
         with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
             jitted(X)
+    assert states(names) == before
+
+
+#: Draws that ask for the value of a traced argument, and what their error calls them and advises.
+OF_TRACED = {
+    "np.random.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
+    "np.random.choice(x)": ("np.random.choice(x)", "tj.random.choice"),
+    "np.random.normal(x)": ("np.random.normal(x)", "tj.random.normal"),
+    "state.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
+    "gen.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
+    "gen.permuted(x)": ("np.random.permuted(x)", "tj.random"),
+    "model.rng.normal(x, 1.0)": ("np.random.normal(x)", "tj.random.normal"),
+    "numpy_sub.choice(x)": ("np.random.choice(x)", "tj.random.choice"),
+}
+
+
+@pytest.mark.parametrize("form", ["expression", "loop", "helper"])
+@pytest.mark.parametrize("expression", OF_TRACED)
+def test_draws_from_traced_values_are_called_draws(expression: str, form: str, tmp_path: Any) -> None:
+    asked, advice = OF_TRACED[expression]
+    names = scope()
+    jitted = tj.jit(made(expression, form, names, tmp_path))
+    before = states(names)
+    said = re.escape(f"{asked}, which draws random numbers while the function is traced, needs the value of")
+    with pytest.raises(tj.ConcretizationError, match=rf"^{said} .* Use {re.escape(advice)}, which draws"):
+        jitted(X)
     assert states(names) == before
 
 

@@ -354,9 +354,7 @@ TABLE: dict[str, Row] = {
     "scipy.linalg.logm": row(
         S.logm, function(mpmath.logm), roundings=1024.0, convention=["singular"], singular=0
     ),
-    "scipy.linalg.polar": row(
-        lambda x: S.polar(x)[0], polar_factor, ["zero", "singular"], singular=0, zero=0
-    ),
+    "scipy.linalg.polar": row(lambda x: S.polar(x)[0], polar_factor, singular=0, zero=0),
     "scipy.linalg.cholesky": row(
         lambda x: S.cholesky((x + x.mT) / 2), lambda a: lower_factor(a).T, convention=NEARLY_SINGULAR
     ),

@@ -191,6 +191,39 @@ def test_svd_of_equal_singular_values(values: Any) -> None:
     first_order(lambda x: tj.linalg.norm(x, "nuc"), at)
 
 
+SINGULAR = {
+    "ones": np.ones((3, 3)), "zero": np.zeros((3, 3)), "rank 2": np.diag([3.0, 1.0, 0.0]),
+    "tall": np.ones((4, 2)), "wide": np.ones((2, 4)), "complex": np.ones((3, 3)) * (1 + 1j),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_polar_decompositions_of_singular_matrices_have_no_derivatives(name: str, number: int) -> None:
+    at = SINGULAR[name]
+    direction, weights = RNG.standard_normal(at.shape), RNG.standard_normal((4, 4))
+
+    def loss(t: Any) -> Any:
+        part = tj.scipy.linalg.polar(at + t * direction)[number]
+        return tj.real((part * weights[: part.shape[0], : part.shape[1]]).sum())
+
+    def forward(t: Any) -> Any:
+        return tj.jvp(loss, (t,), (1.0,))[1]
+
+    for slope in (tj.grad(loss), forward, tj.grad(tj.grad(loss)), tj.grad(forward)):
+        for run in (slope, tj.jit(slope)):
+            with pytest.warns(tj.UndeterminedGradientWarning, match="polar"):
+                assert np.isnan(float(run(0.0)))
+
+
+def test_polar_decompositions_that_nothing_depends_on_have_no_gradient() -> None:
+    left, right = (np.linalg.qr(RNG.standard_normal((3, 3)))[0] for _ in range(2))
+    batch = np.stack([(left * [2.0, 1.0, 1e-17]) @ right, np.eye(3)])
+    gradient = tj.grad(lambda x: (tj.scipy.linalg.polar(x)[0][1] ** 3).sum())(batch)
+    assert np.isfinite(gradient).all()
+    assert not np.any(gradient[0])
+
+
 @pytest.mark.parametrize("rank", [0, 1, 2, 3])
 def test_det_of_singular_matrices(rank: int) -> None:
     at = RNG.standard_normal((4, rank)) @ RNG.standard_normal((rank, 4))

@@ -193,6 +193,7 @@ LOSSES: dict[str, tuple[Loss, bool]] = {
     "complex eigh": (lambda x: tj.real(squared((1 + 0.5j) * x + (1 - 0.5j) * x.mT)[0].sum()), True),
     "eig": (lambda x: tj.real(L.eig(x)[1][0].sum()), True),
     "qr": (lambda x: L.qr(x)[1][0].sum(), False),
+    "polar": (lambda x: tj.scipy.linalg.polar(x)[0][0].sum(), False),
 }
 
 #: Eigenvalues or singular values, and whether the matrix is not diagonal. Values that are equal up to

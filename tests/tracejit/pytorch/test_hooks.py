@@ -109,6 +109,19 @@ def test_retain_grad_sees_what_hooks_made():
     assert values(x.grad) == [60]
 
 
+def test_retain_grad_of_a_written_view_is_of_what_is_computed_from_it():
+    x = leaf(1.0, 2.0, 3.0)
+    y = x * 2
+    view, other = y[1:], y[1:]
+    view.retain_grad()
+    other.retain_grad()
+    view.mul_(3.0)
+    (y * y).sum().backward(retain_graph=True)
+    assert view.grad is None  # the view is read from the written base, and nothing is computed from it
+    (view * other).sum().backward()
+    assert values(view.grad) == values(other.grad) == [12, 18]
+
+
 def test_a_hook_stays_with_the_value_it_was_registered_for():
     x, seen = leaf(1.0), []
     y = x * 2

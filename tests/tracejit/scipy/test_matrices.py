@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import operator
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -217,6 +218,26 @@ def test_solvers_take_tensors_and_jitted_products() -> None:
     near = scipy.sparse.linalg.eigsh(tensor, 2, sigma=7.3, return_eigenvectors=False)
     distances = np.sort(np.abs(np.linalg.eigvalsh(POSITIVE) - 7.3))
     np.testing.assert_allclose(np.sort(np.abs(near - 7.3)), distances[:2])
+
+
+#: Functions of `linalg` that take sparse matrices alone.
+OF_SPARSE_ALONE: Final = ("sparse.linalg.inv", "sparse.linalg.norm")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in FUNCTIONS if "linalg" in name and name not in (*BY_OPERATORS, *OF_SPARSE_ALONE)],
+)
+def test_solvers_of_traced_matrices_name_themselves_and_the_line(name: str) -> None:
+    arguments = _arguments(name, FUNCTIONS[name])
+    arrays = {key: value for key, value in arguments.items() if type(value) is np.ndarray}
+    if not arrays:
+        return
+    line = inspect.stack()[0].lineno + 1
+    jitted = tj.jit(lambda arrays: FUNCTIONS[name](**{**arguments, **arrays}))
+    asked, place = (re.escape(text) for text in (f"scipy.{name}(x)", f"{__file__}:{line}."))
+    with pytest.raises(tj.ConcretizationError, match=f"^{asked} needs the value of a traced .*, at {place}"):
+        jitted(arrays)
 
 
 def test_what_would_lose_gradients_is_no_matrix() -> None:

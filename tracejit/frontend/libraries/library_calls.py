@@ -146,7 +146,8 @@ class LibraryCalls:
             return self.escapes.hand_over(positional, named)
         inner = self._user_functions(function)
         if inner:
-            kind = getattr(getattr(function, "__code__", None), "co_qualname", "").partition(".")[0]
+            code = function.__code__ if isinstance(function, FunctionType) else None
+            kind = getattr(code, "co_qualname", "").partition(".")[0]
             kind = {"_make": "jit"}.get(kind, getattr(function, "transform", kind))
             rules = list(getattr(function, "__rules__", ()))
             for user_function in inner:

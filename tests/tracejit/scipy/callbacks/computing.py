@@ -363,6 +363,20 @@ def _peaks(o: Callbacks) -> Any:
     return o.call("signal.find_peaks_cwt", SIGNAL, np.arange(1, 6), wavelet=o(wavelet, static=(0,)))
 
 
+def _radial(o: Callbacks) -> Any:
+    interpolated = o.call(
+        "interpolate.Rbf", *POINTS.T, function=o(lambda r: np.sqrt(r**2 + 1)),
+        norm=o(lambda x, y: np.sqrt(((x - y) ** 2).sum(axis=0))),
+    )  # fmt: skip
+    return interpolated(*POINTS[:, :2].T + 0.1)
+
+
+def _radial_with_scale(o: Callbacks) -> Any:
+    """The function's first parameter is the interpolator."""
+    function = o(lambda self, r: np.exp(-((r / self.epsilon) ** 2)))
+    return o.call("interpolate.Rbf", *POINTS.T, function=function)(*POINTS[:, :2].T + 0.1)
+
+
 def _regression(o: Callbacks) -> Any:
     x = np.linspace(0.0, 2.0, 15)
     y = 2.0 * np.exp(-0.7 * x)
@@ -384,3 +398,5 @@ def cases() -> Iterator[tuple[str, Case]]:
     ):  # fmt: skip
         yield from group()
     yield "odr", _regression
+    yield "Rbf", _radial
+    yield "Rbf with scale", _radial_with_scale

@@ -7,7 +7,7 @@ import inspect
 import pkgutil
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
 
@@ -40,6 +40,8 @@ _NAMES: Final = frozenset(
 _DOCUMENTED: Final = re.compile(
     r"^(\*{0,2}\w[\w, *]*) : (.*(?:callable|[Ff]unction|LinearOperator|ufunc).*)$", re.M
 )
+#: The headings behind the parameters of a docstring.
+_BEHIND_PARAMETERS: Final = re.compile(r"^(?:Attributes|Returns|See Also|Notes|Examples)\n-+$", re.M)
 
 
 def callback_parameters() -> dict[str, set[str]]:
@@ -83,13 +85,19 @@ def _is_deprecated(module: ModuleType) -> bool:
 
 
 def _parameters(function: Any) -> set[str]:
+    signature: Mapping[str, inspect.Parameter]
     try:
-        parameters = set(inspect.signature(function).parameters)
+        signature = inspect.signature(function).parameters
     except (TypeError, ValueError):  # classes and functions in C that do not tell
-        parameters = set()
-    documented = {
-        name.strip(" *")
-        for names, _ in _DOCUMENTED.findall(inspect.getdoc(function) or "")
-        for name in names.split(",")
-    }
-    return (documented & parameters) | (parameters & _NAMES)
+        signature = {}
+    parameters = set(signature)
+    text = inspect.getdoc(function) or ""
+    found = parameters & (_documented(text) | _NAMES)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.values()):
+        found |= _documented(_BEHIND_PARAMETERS.split(text)[0])  # the signature does not name those of Rbf
+    return found
+
+
+def _documented(text: str) -> set[str]:
+    """The parameters that a docstring says take functions."""
+    return {name.strip(" *") for names, _ in _DOCUMENTED.findall(text) for name in names.split(",")}
