@@ -92,3 +92,43 @@ def test_last_reads(around: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_all_programs_run() -> None:
     for read, around in itertools.product(READS, AROUND):
         compile(program(read, around), "<program>", "exec")
+
+
+#: Nests of loops that steps leave, in three ways.
+NESTS = (
+    """\
+for i in range(1, 6):
+    for j in range(3):
+        if i % 2 == 1:
+            break
+        m[1] = x[i] + j""",
+    """\
+for i in range(1, 6):
+    for j in range(3):
+        if (i + j) % 2 == 1:
+            continue
+        m[j] = x[i] * j""",
+    """\
+for i in range(6):
+    j = 0
+    while j < 4:
+        j += 1
+        if x[i] * j > 6.0:
+            break
+    else:
+        m[i] = m[i] + j""",
+)
+
+
+@pytest.mark.parametrize("nest", NESTS)
+@pytest.mark.parametrize("around", AROUND)
+def test_nests_that_are_left(around: str, nest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    path = tmp_path / "nests.py"
+    path.write_text(program(nest, around).replace("return x\n", "return m\n"))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert outcome(tj.jit(module.f)) == outcome(module.f)

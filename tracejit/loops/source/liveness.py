@@ -65,7 +65,7 @@ class Liveness:
         self.behind[node] = behind | live
         test = self._read(node.test) if isinstance(node, ast.While) else set()
         target = _names_of_targets([node.target]) if isinstance(node, ast.For) else set()
-        ahead = behind | test | {getattr(node, "left", "")} - {""}  # what runs the loop reads its flag
+        ahead = behind | test | _flag_of(node)
         while True:
             self.ahead[node] = ahead
             start = self._block(node.body, set(ahead)) - target
@@ -77,10 +77,16 @@ class Liveness:
     def _opaque(self, node: ast.stmt, live: set[str]) -> set[str]:
         """Statements with jumps: whatever they read may be live anywhere in them."""
         live = live | self._read(node)
-        for inner in walk(node):
-            if isinstance(inner, (ast.If, ast.For, ast.While)):
-                self.behind[inner] = self.ahead[inner] = self._all | live
+        inside = [inner for inner in walk(node) if isinstance(inner, (ast.If, ast.For, ast.While))]
+        anywhere = self._all.union(live, *map(_flag_of, inside))
+        for inner in inside:
+            self.behind[inner] = self.ahead[inner] = anywhere
         return live
+
+
+def _flag_of(loop: ast.AST) -> set[str]:
+    """The name of the flag by which a loop is left, which what runs the loop reads."""
+    return {getattr(loop, "left", "")} - {"", None} if isinstance(loop, (ast.For, ast.While)) else set()
 
 
 def _names_of_targets(targets: Iterable[ast.expr]) -> set[str]:
