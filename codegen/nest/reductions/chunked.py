@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 #: The indices of a chunk, of an element of the memory that it folds into, and of a lane's own number there.
 CHUNK: Final = "g"
 ELEMENT: Final = "e"
-OWN: Final = "q"
+OWN: Final = "x"
 
 
 class ChunkWriter:
