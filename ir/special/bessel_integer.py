@@ -117,8 +117,9 @@ def _i_jet(m: Evaluator, order: int, x: Jet) -> Any:
         (x, inverse), (x < 2.0, lambda x, t: m.polynomial(x - 1.0, origin)),
         (x < 4.5, lambda x, t: m.polynomial(x - 3.25, low)),
         (x < 8.0, lambda x, t: m.polynomial(x - 6.25, upper)),
-        (x <= 16.0, lambda x, t: m.polynomial(t - 0.09375, middle) * m.sqrt(t)),
-        lambda x, t: m.polynomial(t - 0.03125, high) * m.sqrt(t),
+        # not times the root of 1 / x, of whose derivatives the parts underflow where these do not
+        (x <= 16.0, lambda x, t: m.polynomial(t - 0.09375, middle) / m.sqrt(x)),
+        lambda x, t: m.polynomial(t - 0.03125, high) / m.sqrt(x),
     )  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def _k_jet(m: Evaluator, order: int, x: Jet) -> Any:
         (inverse < 1.0, lambda t: m.polynomial(t - 0.75, low)),
         lambda t: m.polynomial(t - 1.5, near),
     )  # fmt: skip
-    return value * m.sqrt(inverse)
+    return value / m.sqrt(x)  # as in `_i_jet`
 
 
 def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
@@ -173,7 +174,7 @@ def _k(m: Evaluator, order: int, x: Any, scaled: bool) -> Any:
 
     def near(x: Any) -> Any:
         rest = m.polynomial(x * x, low)
-        logarithm = m.log(x * 0.5) * _i(m, order, x, False)
+        logarithm = (m.log(x) - math.log(2.0)) * _i(m, order, x, False)
         value = rest - logarithm if order == 0 else rest * x + (logarithm + 1.0 / x)
         return value * m.exp(x) if scaled else value
 

@@ -76,7 +76,9 @@ def _erfcx(m: Evaluator, x: Any) -> Any:
 
     def negative(x: Any, mirrored: Any) -> Any:
         value = exp_of_square(m, m.max(x, least), 1.0) * 2.0 - mirrored
-        return m.where(value_of(x) < least, math.inf, value)
+        # derivatives are infinite, too, with the signs of e^-x
+        infinite = m.exp(-x) * math.inf if isinstance(x, Jet) else math.inf
+        return m.where(value_of(x) < least, infinite, value)
 
     return m.choose(
         (x, mirrored), (x < 0.0, negative), (x > 1e15, lambda x, mirrored: math.sqrt(1.0 / math.pi) / x),
@@ -156,16 +158,17 @@ def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
     h' = -h (x + h). Terms are up to 2.4 times as large as h', so h has to be right to about a rounding."""
     size = m.abs(x)
     scaled = erfcx_positive(m, size * _ROOT_HALF)
-    density = exp_of_square(m, size.value, -0.5) * math.sqrt(0.5 / math.pi)
+    value = m.min(40.0, x.value)  # beyond, the density is 0; NaN stays
+    density = exp_of_square(m, value, -0.5) * math.sqrt(0.5 / math.pi)
     upper = 1.0 - _upper(m, size.value, scaled.value)
-    near = m.polynomial(m.min(m.max(x.value, -1.0), 0.5) + 0.25, tables.LOG_NDTR_SLOPE)
+    near = m.polynomial(m.min(m.max(value, -1.0), 0.5) + 0.25, tables.LOG_NDTR_SLOPE)
     slopes = [m.where(x < 0.5, near, density / upper)]
 
     def coefficient(k: int) -> Any:
         if k == 0:
             return _log_ndtr(m, x.value)
         while len(slopes) < k:
-            others = [slopes[0] + x.value, *slopes[1:]]
+            others = [slopes[0] + value, *slopes[1:]]
             if len(others) > 1:
                 others[1] = others[1] + 1.0
             terms = [slope * other for slope, other in zip(slopes, reversed(others), strict=True)]
@@ -175,7 +178,7 @@ def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
             slopes.append(total * (-1.0 / len(slopes)))
         return slopes[k - 1] * (1.0 / k)
 
-    far = m.log(scaled * 0.5) + x * x * -0.5
+    far = m.log(scaled * 0.5) + (x * -0.5) * x
     result: Jet = m.where(x < -1.0, far, compose(x, coefficient))
     return result
 

@@ -155,8 +155,9 @@ def _spherical(m: Evaluator, n: Any, order: Any, theta: Any) -> Any:
 
 def _lambert(m: Evaluator, z: Any, lower: bool) -> Any:
     """The branch 0 of W, or the branch -1."""
-    high, low = m.two_product(z * 0.0 + _E, z)
-    excess = (high + 1.0) + (low + z * _E_LOW)  # e z + 1
+    small = m.min(1.0, z)  # of others it does not count, and overflows; NaN stays
+    high, low = m.two_product(small * 0.0 + _E, small)
+    excess = (high + 1.0) + (low + small * _E_LOW)  # e z + 1
     p = m.sqrt(m.max(excess, 0.0) * 2.0)
 
     def near(z: Any, p: Any) -> Any:
@@ -173,8 +174,12 @@ def _lambert(m: Evaluator, z: Any, lower: bool) -> Any:
             guess = logarithm * (1.0 - m.log1p(logarithm) / (logarithm + 2.0))
         w = m.where(m.eq(z, 0.0), 1.0, guess)
 
+        # z / w may be less than any number
+        tiny = m.abs(z) < 1e-290
+        scaled, rest = m.where(tiny, z * 2.0**100, z), m.where(tiny, 1.0 - 100.0 * math.log(2.0), 1.0)
+
         def turn(w: Any, step: Any) -> tuple[Any, Any]:
-            new = w / (w + 1.0) * (m.log(z / w) + 1.0)
+            new = w / (w + 1.0) * (m.log(scaled / w) + rest)
             return new, m.abs(new - w)
 
         w, _ = m.loop(lambda w, step: step > 1e-9 * m.abs(w), turn, w, math.inf, limit=12)
@@ -187,15 +192,23 @@ def _lambert(m: Evaluator, z: Any, lower: bool) -> Any:
     return m.where(outside, math.nan, value)
 
 
-def _lambert_slope(name: str) -> Any:
-    def slope(b: Any, orders: Index, z: Any) -> Any:
-        # w / z is e^-w: a quotient where the exponential is that of a large number
-        w = write(b, name, z)
-        large = b.gt(b.abs(w), 1.0)
-        power = b.where(large, b.div(w, b.where(large, z, 1.0)), b.exp(b.neg(b.where(large, 1.0, w))))
-        return b.div(power, b.add(w, 1.0))
+def _lambert_slope(b: Any, orders: Index, z: Any) -> Any:
+    # w / z is e^-w: a quotient where the exponential is that of a large number
+    w = write(b, "lambertw_0", z)
+    large = b.gt(b.abs(w), 1.0)
+    power = b.where(large, b.div(w, b.where(large, z, 1.0)), b.exp(b.neg(b.where(large, 1.0, w))))
+    return b.div(power, b.add(w, 1.0))
 
-    return slope
+
+def _lower_lambert_slope(b: Any, orders: Index, z: Any) -> Any:
+    # -e^(-w - log |w + 1|), whose own slope is one product: of the two terms of the slope of w / z / (w + 1)
+    # both may be infinite
+    w = write(b, "lambertw_m1", z)
+    rest = b.add(w, 1.0)
+    value = b.neg(b.exp(b.neg(b.add(w, b.log(b.neg(rest))))))
+    # what the exponential of a large number is off is no part of the function
+    share = b.div(b.div(b.div(w, rest), z), value)
+    return b.mul(value, b.stop_gradient(b.where(b.gt(value, -math.inf), share, 1.0)))
 
 
 define_by_jets("hyp1f1", "a b x", _confluent, True, True, True)
@@ -203,5 +216,5 @@ define_by_jets("hyp2f1", "a b c z", _gauss, True, True, True, True)
 define_by_jets("eval_legendre", "n x", _legendre, None, True)
 define_by_jets("lpmv", "m v x", _associated, None, None, True)
 define_by_jets("sph_legendre_p", "n m theta", _spherical, None, None, True)
-define("lambertw_0", "z", lambda m, orders, z: _lambert(m, z, False), _lambert_slope("lambertw_0"))
-define("lambertw_m1", "z", lambda m, orders, z: _lambert(m, z, True), _lambert_slope("lambertw_m1"))
+define("lambertw_0", "z", lambda m, orders, z: _lambert(m, z, False), _lambert_slope)
+define("lambertw_m1", "z", lambda m, orders, z: _lambert(m, z, True), _lower_lambert_slope)

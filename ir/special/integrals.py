@@ -21,6 +21,12 @@ EULER: Final = 0.57721566490153286061
 _SINC: Final = Polynomial(0.0, 4.0, [(-1.0) ** k / math.factorial(2 * k + 1) for k in range(15)])
 _ROOT: Final = 0.3725074107813666
 _ROOT_LOW: Final = 1.3140183414386028e-17
+#: Arithmetic-geometric means after which 1 and sqrt(1 - m) are equal to the last bit of float64: a mean takes
+#: the root of their ratio until that is near 1, then squares the difference. Those of any m < 1, and those of
+#: m from _FAR to 1.
+_STEPS: Final = 12
+_FEW_STEPS: Final = 9
+_FAR: Final = -8192.0
 
 
 def _pieces(m: Evaluator, t: Any, *pieces: tuple[float, float, Any]) -> Any:
@@ -186,7 +192,7 @@ def _means(m: Evaluator, parameter: Any, rest: Any) -> tuple[Any, Any]:
     b = m.sqrt(rest)
     total = parameter * 0.5
     factor = 0.5
-    for _ in range(11):
+    for _ in range(_FEW_STEPS):
         difference = (a - b) * 0.5
         a, b = (a + b) * 0.5, m.sqrt(a * b)
         factor *= 2.0
@@ -206,19 +212,24 @@ def _elliptic(m: Evaluator, parameter: Any, second: bool) -> Any:
         value = _means(m, parameter / (parameter - 1.0), rest)[second]
         return value * root if second else value / root
 
-    value = m.choose((parameter,), (parameter < 0.0, negative), positive)
-    at_one, far = (1.0, math.inf) if second else (math.inf, 0.0)
-    value = m.where(m.eq(parameter, 1.0), at_one, m.where(m.eq(parameter, -math.inf), far, value))
+    def far(parameter: Any) -> Any:
+        # E is the integral of d^2 / d: by means it would be K times a small difference of numbers next to 1
+        rest = 1.0 - parameter
+        return _landen(m, 1.0, m.sqrt(rest), 1.0, rest if second else 1.0)
+
+    value = m.choose((parameter,), (parameter < _FAR, far), (parameter < 0.0, negative), positive)
+    at_one, at_end = (1.0, math.inf) if second else (math.inf, 0.0)
+    value = m.where(m.eq(parameter, 1.0), at_one, m.where(m.eq(parameter, -math.inf), at_end, value))
     return m.where(parameter > 1.0, math.nan, value)
 
 
-def _landen(m: Evaluator, a: Any, b: Any, high: Any, low: Any) -> Any:
+def _landen(m: Evaluator, a: Any, b: Any, high: Any, low: Any, steps: int = _STEPS) -> Any:
     """The integral of (high cos^2 + low sin^2) / sqrt(a^2 cos^2 + b^2 sin^2) over a quarter turn.
 
     By Landen's transformation, which makes it one with the means of a, b > 0. If all are positive, terms are
     too.
     """
-    for step in range(11):
+    for step in range(steps):
         total, mean = a + b, (high + low) * 0.5
         if step == 0:
             low = (high * b + low * a) / total
@@ -228,7 +239,7 @@ def _landen(m: Evaluator, a: Any, b: Any, high: Any, low: Any) -> Any:
     return (high + low) / a * (0.25 * math.pi)
 
 
-def _elliptic_slope(m: Evaluator, parameter: Any, second: bool) -> Any:
+def _elliptic_slope(m: Evaluator, parameter: Any, second: bool, steps: int) -> Any:
     """The derivative of K or of E.
 
     K' is the integral of cos^2 / d over 2 (1 - m), E' that of -sin^2 / d over 2, where d is
@@ -237,8 +248,8 @@ def _elliptic_slope(m: Evaluator, parameter: Any, second: bool) -> Any:
     rest = 1.0 - parameter
     root = m.sqrt(rest)
     if second:
-        return _landen(m, 1.0, root, 0.0, 1.0) * -0.5
-    return _landen(m, 1.0, root, 1.0, 0.0) * 0.5 / rest
+        return _landen(m, 1.0, root, 0.0, 1.0, steps) * -0.5
+    return _landen(m, 1.0, root, 1.0, 0.0, steps) * 0.5 / rest
 
 
 def _elliptic_bend(m: Evaluator, parameter: Any, second: bool) -> Any:
@@ -261,7 +272,10 @@ def _elliptic_derivative(m: Evaluator, orders: Index, parameter: Any, second: bo
     if order == 0:
         return _elliptic(m, parameter, second)
     if order == 1:
-        value = _elliptic_slope(m, parameter, second)
+        value = m.choose(
+            (parameter,), (parameter < _FAR, lambda x: _elliptic_slope(m, x, second, _STEPS)),
+            lambda x: _elliptic_slope(m, x, second, _FEW_STEPS),
+        )  # fmt: skip
     else:
         further = (order - 2,)
         (argument,) = variables(further, (parameter,))

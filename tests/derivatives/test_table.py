@@ -86,6 +86,25 @@ def test_corners_of_functions_of_two(entry: Entry) -> None:
         ("nn.gelu", np.float32, (1.7014130515492685e38,)),
         ("erf", np.float64, (1.7e308,)),
         ("special.erfc", np.float32, (3.3e38,)),
+        # of both signs, and of any size: where means of numbers that far apart are not yet equal, and E is K
+        # times a small difference
+        *[(f"special.ellip{name}", np.float64, (m,)) for name in "ek" for m in (-1e50, -1e150, -1.5e308)],
+        *[
+            (f"special.{name}", np.float64, (x,))
+            for name in ("i0e", "i1e", "k0e", "k1e")
+            for x in (1e100, 1e123, 1e300)
+        ],
+        # next to 0: halves, quotients and slopes of what is not taken
+        ("special.k0", np.float64, (5e-324,)),
+        ("special.polygamma", np.float64, (1e-300,)),
+        ("special.polygamma", np.float32, (1e-10,)),
+        ("special.lambertw, -1", np.float64, (-1e-200,)),
+        ("special.lambertw, -1", np.float32, (-1e-38,)),
+        # far away: the product of e and z, the square of x
+        ("special.lambertw", np.float64, (1.5e308,)),
+        ("special.log_ndtr", np.float64, (1e160,)),
+        ("special.log_ndtr", np.float64, (-1.5e308,)),
+        ("special.erfcx", np.float64, (-26.65,)),
     ],
 )
 def test_points_that_search_found(name: str, dtype: type, point: tuple[float, ...]) -> None:

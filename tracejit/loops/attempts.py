@@ -450,6 +450,8 @@ class _Attempt:
         """The truth of the test of a ``while``."""
         assert self.loop.test is not None
         tested = self.loop.test()
+        if self.memory.has_changed():
+            raise LoopError("its test writes an array in place")
         return truth(tested) if is_traced(tested) else bool(tested)
 
     # -- after --------------------------------------------------------------------------------------

@@ -170,6 +170,10 @@ class WrittenTensors:
             for base in written
         )
 
+    def has_changed(self) -> bool:
+        """Whether the region has written one of the tensors."""
+        return any(base._data is not own for base, own in zip(self.bases, self.entered, strict=True))
+
     def restore(self, saved: list[tuple[Tensor, Any, Any, bool]]) -> None:
         """Restore the tensors to the `saved` state."""
         for tensor, data, node, requires_grad in saved:

@@ -128,7 +128,10 @@ class Tensor(Signatures):
             asks = (decides and data.type.size == 1) or python_values.is_integer(data)
             if asks and tracer is not None and tracer.can_decide(data):
                 return cast(Array, tracer.decide(data))
-            raise python_values.no_value(asked, instead, data, tracing=tracer is not None)
+            error = python_values.no_value(asked, instead, data, tracing=tracer is not None)
+            if tracer is not None and tracer.handled is not None:
+                tracer.handled.note_refusal(error)
+            raise error
         if STATE.tracer is not None:
             STATE.tracer.note_inspected(self)
         return cast(Array, data)
@@ -228,7 +231,8 @@ class Tensor(Signatures):
         return self.shape[0]
 
     def __contains__(self, item: Any) -> bool:
-        return bool(np.any(self._concrete("`in`", "(x == item).any()") == np.asarray(item)))
+        equal = self == item
+        return bool(equal.any() if isinstance(equal, Tensor) else np.any(equal))
 
     # -- its place in the graph -------------------------------------------------------------------
 

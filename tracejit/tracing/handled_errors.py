@@ -86,6 +86,8 @@ class HandledErrors:
         self._checked: dict[str, None] = {}
         #: The first operation of numbers, which do not check.
         self._unchecked = ""
+        #: The first error of the trace alone that the function has handled.
+        self._refused = ""
 
     def note(self, instruction: Instruction) -> None:
         """Note an instruction."""
@@ -107,19 +109,26 @@ class HandledErrors:
         if errors and not (isinstance(divisor, (int, float, complex)) and divisor and op.name != "pow"):
             self.note_numbers(errors, f"{op.name} of Python numbers")
 
+    def note_refusal(self, error: Exception) -> None:
+        """Note that the trace has raised `error`, which the function does not meet when it runs in Python."""
+        if not self._refused and self._are_handled((type(error),)):
+            self._refused = str(error)
+
     def note_numbers(self, errors: Sequence[type[Exception]], what: str) -> None:
         """Note `what`, an operation of numbers that raises one of `errors` in Python and none if compiled."""
         if not self._unchecked and self._are_handled(errors):
             self._unchecked = what
 
     def __bool__(self) -> bool:
-        return bool(self._checked or self._unchecked or self.asked)
+        return bool(self._checked or self._unchecked or self._refused or self.asked)
 
     def problem(self, messages: Iterable[str]) -> str:
         """The reason why a program whose code may end with `messages` is not the function, which handles an
         error of it; empty where it is."""
         if self.asked:
             return f"it sets NumPy's error state to {self.asked}, which compiled code does not follow"
+        if self._refused:
+            return f"it handles an error that it meets only while it is traced ({self._refused})"
         if self._unchecked:
             return (
                 f"{self._unchecked} may raise an error that the function handles, and compiled code does not "

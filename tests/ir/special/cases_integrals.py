@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mpmath as mp
@@ -12,6 +13,10 @@ from .cases import Array, Case, Rng, mixed, powers, uniform
 
 def whole_order(rng: Rng, count: int) -> list[Array]:
     return [rng.integers(0, 40, count).astype(np.float64), np.asarray(10.0 ** rng.uniform(-3, 2, count))]
+
+
+def negative_powers(low: float, high: float) -> Callable[[Rng, int], Array]:
+    return lambda rng, count: -powers(low, high)(rng, count)
 
 
 def dilogarithm(z: Any) -> Any:
@@ -30,10 +35,10 @@ CASES = (
          12, floor=lambda x: min(1.0, 1 / x)),
     Case("spence", "0 < z < 10^4; of sizes below 0.1, ulps of 0.1", dilogarithm,
          mixed(uniform(0, 3), powers(-10, 4)), 8, floor=0.1),
-    Case("ellipk", "-10^4 < m < 1", mp.ellipk,
-         mixed(uniform(0, 1), lambda rng, count: -powers(-3, 4)(rng, count)), 6,
+    Case("ellipk", "-10^100 < m < 1", mp.ellipk,
+         mixed(uniform(0, 1), negative_powers(-3, 4), negative_powers(4, 100)), 6,
          {(1,): 20, (2,): 60}),
-    Case("ellipe", "-10^4 < m < 1", mp.ellipe,
-         mixed(uniform(0, 1), lambda rng, count: -powers(-3, 4)(rng, count)), 30,
+    Case("ellipe", "-10^100 < m < 1", mp.ellipe,
+         mixed(uniform(0, 1), negative_powers(-3, 4), negative_powers(4, 100)), 30,
          {(1,): 60, (2,): 200}),
 )  # fmt: skip

@@ -163,3 +163,63 @@ def test_a_test_that_cannot_fail_stays_a_comparison() -> None:
 
     loop = next(step for step in tj.jit(f, loops="compiled").trace(1.0, 3.0).body if step.op.name == "while")
     assert not any(step.regions for step in loop.regions[0].body)
+
+
+def lowered(r, v):
+    r[0] = r[0] - v
+    return r[0] > -5.0
+
+
+def all_lowered(r, v):
+    for q in range(len(r)):
+        r[q] = r[q] - v
+    return r[0] > -5.0
+
+
+def first_cut(r, v):
+    for q in range(len(r)):
+        if r[q] > v:
+            r[q] = v
+            return True
+    return False
+
+
+def written_before_the_last(x, v, writes):
+    u = x * 0.5
+    h = 0
+    while writes(u, v) and h < 3:
+        h += 1
+    return u, h
+
+
+def written_alone(x, v, writes):
+    u = x * 0.5
+    h = 0
+    while h < 7 and writes(u, v):
+        h += 1
+    return u, h
+
+
+def written_beside_the_body(x, v, writes):
+    u = x * 0.5
+    h = 0
+    while (x[0] > 100.0 or writes(u, v)) and h < 3:
+        h += 1
+        u[h] = min(x[1], 0.5)
+    return u, h
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")
+@pytest.mark.parametrize("v", [1.0, 0.5, 10.0])
+@pytest.mark.parametrize("writes", [lowered, all_lowered, first_cut])
+@pytest.mark.parametrize("function", [written_before_the_last, written_alone, written_beside_the_body])
+def test_tests_of_loops_that_write(function, writes, v, monkeypatch):
+    """Writes of the test of a ``while`` stand, also where it ends the loop."""
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    x = np.array([5.0, 4.0, 3.0, 2.0, 7.0, 6.0])
+
+    def f(x, v):
+        return function(x, v, writes)
+
+    for got, want in zip(tj.jit(f)(x, v), f(x, v), strict=True):
+        np.testing.assert_array_equal(np.asarray(got), want)

@@ -385,3 +385,49 @@ def test_random_programs_that_handle_errors(number: int, tmp_path: Any) -> None:
     exec(compile(source, str(file), "exec"), names)
     print(source)
     assert uncompiled(names["f"], (X, 3.0, 3), (X, 5.0, 20), (X, 100.0, 8), handled=False) <= 3
+
+
+def text_or_zeros(x):
+    try:
+        return x + len(np.array2string(x))
+    except Exception:
+        return x * 0.0
+
+
+def sorted_or_zeros(x):
+    try:
+        return np.unique(x)
+    except TypeError:
+        return x * 0.0
+
+
+def bytes_or_zeros(x):
+    with contextlib.suppress(Exception):
+        return x + len(x.tobytes())
+    return x * 0.0
+
+
+@pytest.mark.parametrize("function", [text_or_zeros, sorted_or_zeros, bytes_or_zeros])
+@pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")
+def test_errors_of_the_trace_alone_are_not_the_functions(function):
+    """A handler of the function does not see an error that there is only while it is traced."""
+    x = np.array([3.0, 1.0, 2.0])
+    np.testing.assert_array_equal(np.asarray(tj.jit(function)(x)), function(x))
+
+
+def is_in(x, z):
+    w = z
+    try:
+        if z in x[:, -1]:
+            w = z + 1.0
+    except Exception:
+        w = z - 100.0
+    return w
+
+
+def test_membership_decides_as_python_does():
+    x = np.arange(6.0).reshape(2, 3)
+    jitted = tj.jit(is_in)
+    for z in (2.0, 0.5, 5.0, 2.0):
+        assert float(jitted(x, z)) == is_in(x, z)
+    assert tj.jit(lambda x: x + (4.0 in x))(x).tolist() == (x + 1.0).tolist()

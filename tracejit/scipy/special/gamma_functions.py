@@ -41,8 +41,10 @@ def polygamma(n: Any, x: Any) -> Tensor:
     n, x = floats(run("stop_gradient", as_tensor(n)), x)
     order = n + 1.0
     sign = 1.0 - 2.0 * run("remainder", order, 2.0)
-    higher = sign * gamma(order) * zeta(run("where", run("eq", n, 0.0), 2.0, order), x)
-    return run("where", run("eq", n, 0.0), digamma(x), higher)
+    # each of an argument of its own where it is not taken: a slope of the other may be infinite next to 0
+    lowest = run("eq", n, 0.0)
+    higher = sign * gamma(order) * zeta(run("where", lowest, 2.0, order), run("where", lowest, 1.0, x))
+    return run("where", lowest, digamma(run("where", lowest, x, 1.0)), higher)
 
 
 def zeta(x: Any, q: Any = None) -> Tensor:
