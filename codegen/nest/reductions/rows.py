@@ -32,8 +32,8 @@ from ...loops.passes.rfactor import Factoring
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ..divisors import divisors, pays
 from ..elements import ElementBuilder, index_of
+from ..prefetch import fetched_ahead
 from ..tasks import polling_dim, task_count
-from ..writing.prefetch import fetched_ahead
 from .chunked import CHUNK, OWN, ChunkWriter
 from .totals import LONG
 
