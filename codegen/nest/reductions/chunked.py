@@ -79,7 +79,7 @@ class ChunkWriter:
         return For(FIRST, (affine(0),), (affine(chunks.count),), 1, TASKS, (loop,), end=STOP)
 
     def polls(self) -> tuple[Node, ...]:
-        """What lets signals in behind a row, where a chunk takes long."""
+        """Statements that let signals in behind a row, where a chunk takes long."""
         chunks = self.nest.chunks
         assert chunks is not None
         return (Poll(),) if self.nest.cycles / chunks.count > LONG_CYCLES else ()

@@ -108,7 +108,7 @@ class _Fold:
     write: Write
     into: Accumulator
     pitches: dict[Memory, int]
-    #: Of several chunks, what each of them has when it is done.
+    #: Memory of what each of several chunks has when it is done.
     part: Memory | None
 
 
