@@ -436,7 +436,8 @@ class _Writer:
         w.for_ops(node.origins)
         operand = self._operand(node.operand)
         if isinstance(node, Accumulate):
-            assert self.folds is None, "lanes that are left out add nothing to totals"
+            if self.folds is not None:
+                operand = w.select(self.folds, operand, w.const(0.0, operand))
             total, error = self._operand(node.total), self._operand(node.error)
             sums = add_compensated(w, total, error, operand)
             values.update(zip(node.names, sums, strict=True))

@@ -143,25 +143,23 @@ class Chunks:
 @record
 class Accumulator:
     """Memory that each chunk folds rows into, so many elements; of long sums also what rounding takes off
-    them (`totals`)."""
+    them (`totals`). Each element is a `width` of numbers, one for each lane, where lanes are folded, too.
+    What a chunk has when it is done is put where `target` is, or stays."""
 
     memory: Memory
     error: Memory | None
     count: int
+    width: int = 1
+    target: Memory | None = None
 
 
 @record
 class Across:
-    """Rows in `chunks` of `size`, each of which folds them into memory of its own in a workspace of so many
-    bytes; into the results where it is one chunk, but for long sums."""
+    """Rows in `chunks` of `size`, each of which folds them into memory of its own; into the results where it
+    is one chunk, but for long sums."""
 
     chunks: int
     size: int
-    nbytes: int
-    #: The results' buffers, in the order of the writes that fold.
-    results: tuple[int, ...]
-    #: Memories, in that order, where the errors of long sums are added up; see `totals`.
-    errors: tuple[Memory | None, ...] = ()
 
 
 @record

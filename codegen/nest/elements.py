@@ -26,7 +26,7 @@ from ..loops.nodes import (
 )
 from ..lowering.loop_nest import Leaf, Member, Memory, Nest, NestConstant, Window, Write, memories_of
 from .divisors import is_division
-from .writing.columns import neighbouring_reads, neighbouring_writes
+from .neighbouring_columns import neighbouring_reads, neighbouring_writes
 
 #: Indices of loops, from the outermost one on; those of `loops.passes` are others.
 _INDICES = "ijkmnopq"

@@ -11,7 +11,7 @@ from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..loops.emit import emit_kernel
 from ..loops.nodes import Kernel as LoopKernel
-from ..loops.phases import emit_phases
+from ..loops.phases import emit_phases, has_phases
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
@@ -20,7 +20,7 @@ from .maps import ScheduledLoops, is_map, map_kernel
 from .overwriting import overwritable
 from .reductions.blocked_rows import are_blocked_rows, blocked_kernel, blocked_tasks
 from .reductions.columns import column_kernel
-from .reductions.cross_row_reductions import AcrossWriter
+from .reductions.cross_row_reductions import across_kernel, across_workspace
 from .reductions.rows import row_kernel
 from .reductions.split import split_kernel, workspace_of
 from .schedule import schedule
@@ -85,7 +85,7 @@ class Fusions:
         key = self._key(instruction)
         if key not in self._workspaces:
             nest = self.nest(instruction)
-            self._workspaces[key] = nest.across.nbytes if nest.across is not None else workspace_of(nest)
+            self._workspaces[key] = across_workspace(nest) or workspace_of(nest)
         return self._workspaces[key]
 
     def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
@@ -109,19 +109,16 @@ class Fusions:
         shortened = nest.limit_copies(self.parameters.copies)
         if not self.parameters.streams:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)
-        if nest.split is not None:
+        if nest.split is not None or nest.across is not None:
+            in_phases = split_kernel if nest.split is not None else across_kernel
             sizes = [value.type.size for value in (*region.params, *region.results)]
-            loops = split_kernel(nest, sizes, self.target, past_cache)
-            code = emit_phases(loops, declarations)
-            described = ScheduledLoops(nest, loops)
-            return Kernel(name, code, described, 1, nest.cycles, nest=nest, pooled=True, shortened=shortened)
-        if nest.across is not None:
-            writer = AcrossWriter(nest, declarations, past_cache)
-            pooled = nest.across.chunks > 1
+            loops = in_phases(nest, sizes, self.target, past_cache)
+            pooled, described = has_phases(loops), ScheduledLoops(nest, loops)
+            code = emit_phases(loops, declarations) if pooled else None
+            code = code or emit_kernel(loops, declarations, signature(name, buffers))
             return Kernel(
-                name, writer.code(buffers), nest, 1, nest.cycles, nest=nest, pooled=pooled,
-                shortened=shortened,
-            )  # fmt: skip
+                name, code, described, 1, nest.cycles, nest=nest, pooled=pooled, shortened=shortened
+            )
         tiles = tiles_of(nest)
         if is_map(nest):
             sizes = [value.type.size for value in (*region.params, *region.results)]

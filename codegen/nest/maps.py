@@ -26,13 +26,14 @@ else:
 
 @record(eq=False)
 class ScheduledLoops:
-    """Description of a kernel: its nest, and the loops that are written of it."""
+    """Description of a kernel: its nest, with some words before it, and the loops that are written of it."""
 
     nest: Nest
     loops: Kernel
+    words: str = ""
 
     def __str__(self) -> str:
-        return f"{self.nest}\n{printer.print_kernel(self.loops)}"
+        return f"{self.words}{self.nest}\n{printer.print_kernel(self.loops)}"
 
 
 def is_map(nest: Nest) -> bool:

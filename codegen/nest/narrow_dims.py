@@ -4,7 +4,7 @@
     for i: for c < 2:  y[2 i + c] = f(x[n c + i])  is    for i:  y[2 i] = f(x[i]);  y[2 i + 1] = f(x[n + i])
 
 So `repeat` computes an element once, `tile` reads its operand once, and lanes lie along pixels, not along
-their three colours. What is written of a row are neighbouring columns (`writing/columns.py`).
+their three colours. What is written of a row are neighbouring columns (`neighbouring_columns.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ir.graph import Instruction, Value
 from ..llvm import strided_reads
 from ..llvm.target import Target
 from ..lowering.loop_nest import Leaf, Member, Memory, Window, Write, memories_of, remapped
-from .writing.columns import MOST_COLUMNS, MOST_DIFFERENT
+from .neighbouring_columns import MOST_COLUMNS, MOST_DIFFERENT
 
 #: Ops that are written for each column at most.
 MOST_MEMBERS: Final = 24

@@ -139,7 +139,7 @@ class _Scheduler:
         if nest.split is None:
             keep_between_stages(nest)
         if self.across:
-            across_of(nest, len(self.region.params) + len(self.region.results))
+            nest.across = across_of(nest)
         return nest
 
     def _lies_in_columns(self, members: list[Member], sizes: tuple[int, ...], parallel: int) -> bool:

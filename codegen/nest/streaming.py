@@ -24,7 +24,7 @@ On Intel's servers, whose cores and caches are a mesh (`Target.asks_for_lines`),
 in the core as long as a fetch does, and one thread gains nothing by it. What it waits for there is the line
 to write to: stores are done in order, and the core asks for few lines ahead. So those lines are asked for, to
 be written, a kilobyte before they are stored to, and what is read for them two kilobytes
-(`writing/prefetch.py`). Times as fast as before on a Xeon of 2.5 GHz (Cascade Lake, 36 MB), one thread, both
+(`prefetch.py`). Times as fast as before on a Xeon of 2.5 GHz (Cascade Lake, 36 MB), one thread, both
 in turns:
 
 | nest | read | written | times |
@@ -52,8 +52,8 @@ from ...base.machine import machine
 from ...ir.graph import Instruction
 from ..llvm.emitter import BITS
 from ..lowering.loop_nest import Memory, Nest, memories_of
-from .writing.columns import neighbouring_writes
-from .writing.prefetch import fetched_ahead
+from .neighbouring_columns import neighbouring_writes
+from .prefetch import fetched_ahead
 
 #: Arithmetic up to this part of the time that moving the arrays takes is hidden behind it.
 _HIDDEN: Final = 0.8

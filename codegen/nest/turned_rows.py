@@ -12,17 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ...base.machine import machine
 from ...ir.graph import Value
 from ..llvm.emitter import BITS
-from ..llvm.loops import FunctionWriter
-from ..llvm.transpose import put_columns, put_rows
 from ..lowering.loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
-
-if TYPE_CHECKING:
-    from .writing.element import Places
 
 #: Vectors of fewer lanes have no empty ones to speak of.
 LEAST_LANES: Final = 4
@@ -93,22 +88,3 @@ def _lies_well(source: Leaf | Value, nest: Nest, moved: dict[Memory, Memory]) ->
 
 def _moved(source: Leaf | Value, moved: dict[Memory, Memory]) -> Leaf | Value:
     return moved.get(source, source) if isinstance(source, Memory) else source
-
-
-def turn_in(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Transpose a block of rows into scratch memory: a `whole` one, or the rest of the rows."""
-    for scratch, memory in nest.turned.reads:
-        rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
-        put_columns(w, rows, columns, _size(nest, whole=whole), memory.dtype, nest.lanes)
-
-
-def turn_out(w: FunctionWriter, nest: Nest, places: Places, *, whole: bool) -> None:
-    """Transpose the results of a block of rows from scratch memory to the results' arrays."""
-    for scratch, memory in nest.turned.writes:
-        rows, columns = (str(places[memory]), memory.strides[-2]), (str(places[scratch]), nest.lanes)
-        put_rows(w, columns, rows, _size(nest, whole=whole), memory.dtype, nest.lanes)
-
-
-def _size(nest: Nest, *, whole: bool) -> tuple[int, int]:
-    """Rows and columns of a block."""
-    return nest.lanes if whole else nest.sizes[-2] % nest.lanes, nest.sizes[-1]

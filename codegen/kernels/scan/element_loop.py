@@ -7,7 +7,7 @@ that is stacked or sliced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ....ir.access import resolve
@@ -15,17 +15,21 @@ from ....ir.graph import Function, Instruction, Substitution, Value
 from ....ir.ops.fusion import EACH, READ
 from ....ir.registry import Kind
 from ....ir.types import Shape
-from ...llvm.emitter import Reg
-from ...llvm.function import Declarations
 from ...llvm.target import Target
-from ...lowering.exits import poll_or_return, polled_loop
-from ...lowering.kernel import Kernel
+from ...loops.affine import affine, variable
+from ...loops.clocks import clocked
+from ...loops.emit import emit_kernel
+from ...loops.nodes import SERIAL, Carry, For, Node, Poll, Store
+from ...loops.nodes import Kernel as LoopKernel
+from ...loops.passes import scheduled
+from ...lowering.exits import LONG_CYCLES, steps_between_polls
+from ...lowering.kernel import Kernel, signature
 from ...lowering.loop_nest import Leaf, Memory, Nest, Window
 from ...lowering.lowering import LoweringContext
+from ...nest.elements import ElementBuilder
+from ...nest.maps import ScheduledLoops, schedule_of
 from ...nest.schedule import schedule
 from ...nest.tasks import task_count
-from ...nest.writing.element import Places
-from ...nest.writing.nest_writer import NestWriter
 
 #: Vectors of carries that are in registers together: one element's steps wait for each other.
 REGISTERS: Final = 12
@@ -33,6 +37,9 @@ COPIES: Final = 4
 #: Steps of more operations are nests over memory. LLVM's time for one block grows faster than the block, and
 #: where there is so much to do between reading and writing, both cost little.
 MAX_MEMBERS: Final = 400
+#: The indices of steps, and of strips of them.
+STEP: Final = "y"
+STRIP: Final = "y0"
 
 
 def element_loop_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel | None:
@@ -43,12 +50,12 @@ def element_loop_kernel(name: str, instruction: Instruction, context: LoweringCo
     length: int = instruction.attrs["length"]
     nest.cycles *= length
     tasks = 0 if 0 in nest.sizes else task_count(nest)
-    code = _LoopWriter(nest, instruction, context.declarations).write(
-        len(instruction.operands) + len(instruction.results)
-    )
-    return Kernel(
-        name, code, f"{length} steps of each element in registers: {nest}", tasks, nest.cycles, nest=nest
-    )
+    steps = [step for step in schedule_of(nest, None, context.target, tasks=tasks) if step[0] != "invert"]
+    loops = scheduled(_algorithm(nest, instruction), steps)
+    buffers = len(instruction.operands) + len(instruction.results)
+    code = emit_kernel(loops, context.declarations, signature(name, buffers))
+    described = ScheduledLoops(nest, loops, f"{length} steps of each element in registers: ")
+    return Kernel(name, code, described, tasks, nest.cycles, nest=nest)
 
 
 def _nest(name: str, instruction: Instruction, target: Target) -> Nest | None:
@@ -134,63 +141,60 @@ def _is_carry(source: Leaf | Value, carries: int) -> bool:
     return isinstance(source, Memory) and source.buffer is not None and source.buffer < carries
 
 
-class _LoopWriter(NestWriter):
-    """Writes the steps inside the loops over elements."""
+@clocked("algorithm")
+def _algorithm(nest: Nest, instruction: Instruction) -> LoopKernel:
+    """The loops over elements around the loop over steps."""
+    builder, length = ElementBuilder(nest), instruction.attrs["length"]
+    carries: int = instruction.attrs["carries"]
+    sizes = [value.type.size for value in (*instruction.operands, *instruction.results)]
+    buffers = builder.buffers(sizes, nest.members)
+    if 0 in nest.sizes:
+        return LoopKernel(nest.name, buffers, ())
+    builder.reads_once = True
+    own = nest.writes[0].memory.strides
+    places = [Memory(number, write.memory.dtype, own, 0) for number, write in enumerate(nest.writes)]
+    firsts = [builder.operand(memory) for memory in places]
+    sources = [operand for member in nest.members for operand in member.operands]
+    for source in dict.fromkeys([*sources, *[write.source for write in nest.writes]]):
+        if not isinstance(source, Value) and not _is_carry(source, carries):
+            builder.operand(source)
+    around, builder.nodes = builder.nodes, []
+    before = [builder.name("t") for _ in places]
+    builder.held.update(zip(places, before, strict=True))
+    for member in nest.members:
+        builder.compute(member)
+    following = [builder.operand(write.source) for write in nest.writes]
+    carried = [
+        Carry(name, memory.dtype, first, after, builder.name("r"))
+        for name, memory, first, after in zip(before, places, firsts, following, strict=True)
+    ]
+    cycles = 1.0 * len(nest.members) * nest.unroll
+    loop = polled(length, tuple(builder.nodes), carried, cycles, builder.name)
+    stores = [
+        Store(builder.buffer(write.memory), builder.index(write.memory), (carry.result,))
+        for write, carry in zip(nest.writes, carried, strict=True)
+    ]
+    body = builder.loops((*around, loop, *stores), range(len(nest.sizes)))
+    return LoopKernel(nest.name, buffers, body)
 
-    def __init__(self, nest: Nest, instruction: Instruction, declarations: Declarations) -> None:
-        super().__init__(nest, declarations)
-        self.length: int = instruction.attrs["length"]
-        self.carries: int = instruction.attrs["carries"]
-        own = nest.writes[0].memory.strides
-        self.starts = [Memory(i, write.memory.dtype, own, 0) for i, write in enumerate(nest.writes)]
 
-    def _accesses(self) -> list[Memory]:
-        return list(dict.fromkeys([*super()._accesses(), *self.starts]))
-
-    def point(self, places: Places, copies: int, mask: Reg | None) -> None:
-        nest, count = self.nest, len(self.starts)
-        sources = [operand for member in nest.members for operand in member.operands]
-        sources += [write.source for write in nest.writes]
-        constants: list[Leaf] = [
-            fromkey
-            for fromkey in dict.fromkeys(sources)
-            if not isinstance(fromkey, Value) and not _is_carry(fromkey, self.carries)
-        ]
-        leaves = [
-            {leaf: self.read(leaf, places, copy, mask, row_level=False) for leaf in constants}
-            for copy in range(copies)
-        ]
-
-        def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
-            out: list[Reg] = []
-            for copy in range(copies):
-                out += self._step(state[copy * count : (copy + 1) * count], leaves[copy])
-            return out
-
-        start = [
-            self.read(memory, places, copy, mask, row_level=False)
-            for copy in range(copies)
-            for memory in self.starts
-        ]
-        cycles = 1.0 * len(nest.members) * copies
-        state = polled_loop(self.w, self.length, step, start, cycles, lambda: poll_or_return(self.w))
-        for copy in range(copies):
-            for write, value in zip(nest.writes, state[copy * count :], strict=False):
-                self.put(value, write.memory, places, copy, mask, row_level=False)
-
-    def _step(self, state: list[Reg], leaves: dict[Leaf, Reg]) -> list[Reg]:
-        """State of one vector after one step."""
-        values: dict[Value, Reg] = {}
-
-        def read(source: Leaf | Value) -> Reg:
-            if isinstance(source, Value):
-                return values[source]
-            if _is_carry(source, self.carries):
-                assert isinstance(source, Memory)
-                assert source.buffer is not None
-                return state[source.buffer]
-            return leaves[source]
-
-        for member in self.nest.members:
-            values[member.value] = self.emit(member, [read(operand) for operand in member.operands])
-        return [self.w.splat(read(write.source), self.nest.lanes) for write in self.nest.writes]
+def polled(
+    length: int, step: tuple[Node, ...], carried: Sequence[Carry], cycles: float, name: Callable[[str], str]
+) -> For:
+    """The loop of so many steps, of about `cycles` each, that hand on what is `carried`; if they take long,
+    strips of them, behind each of which signals are let in."""
+    ends = (affine(0),), (affine(length),)
+    if length * cycles <= LONG_CYCLES:
+        return For(STEP, *ends, 1, SERIAL, step, tuple(carried))
+    every, first = steps_between_polls(cycles), variable(STRIP)
+    names = [(name("t"), name("r")) for _ in carried]
+    inner = [
+        Carry(carry.name, carry.dtype, before, carry.following, after)
+        for carry, (before, after) in zip(carried, names, strict=True)
+    ]
+    outer = [
+        Carry(before, carry.dtype, carry.first, after, carry.result)
+        for carry, (before, after) in zip(carried, names, strict=True)
+    ]
+    strip = For(STEP, (first,), (first.plus(every), affine(length)), 1, SERIAL, step, tuple(inner))
+    return For(STRIP, *ends, every, SERIAL, (strip, Poll()), tuple(outer))

@@ -28,6 +28,7 @@ from ...lowering.loop_nest import Leaf, Memory, Nest
 from ..elements import index_of
 from ..row_blocks import rows_at_a_time
 from . import rows
+from .chunked import OWN
 from .rows import FoldBuilder, StagePlan, streamed_last
 from .totals import LONG
 
@@ -62,10 +63,10 @@ def blocked_kernel(
 
 @clocked("algorithm")
 def _built(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
-    return _BlockBuilder(nest, target, Factoring(nest.lanes, nest.unroll, nest.copies, LONG)).kernel(sizes)
+    return BlockBuilder(nest, target, Factoring(nest.lanes, nest.unroll, nest.copies, LONG)).kernel(sizes)
 
 
-class _BlockBuilder(FoldBuilder):
+class BlockBuilder(FoldBuilder):
     """Builds the statements of a block of rows, and of one row."""
 
     def __init__(self, nest: Nest, target: Target, factoring: Factoring) -> None:
@@ -86,10 +87,22 @@ class _BlockBuilder(FoldBuilder):
         extent, index = nest.sizes[dim], self.dims[dim]
         whole, some = extent // block * block, self._block()
         ends = (affine(whole),), (affine(extent),)
+        if self.chunked is not None:
+            body = replaced(body, OWN, affine(0))
         rest = (For(index, *ends, 1, SERIAL, body),) if whole < extent else ()
         if dim:
             loop = For(index, (affine(0),), ends[0], block, SERIAL, some)
             return self.tasks_of_one((loop, *rest), dim)
+        if self.chunked is not None:
+            chunked = self.chunked
+            return (
+                chunked.tasks(
+                    lambda first, stops: (
+                        For(index, (first,), (*stops, *ends[0]), block, SERIAL, (*some, *chunked.polls())),
+                        *chunked.in_last_chunk(rest),
+                    )
+                ),
+            )
         first, stop = variable(FIRST, block), variable(STOP, block)
         loop = For(index, (first,), (stop, *ends[0]), block, SERIAL, some)
         last = (If((InRange(stop.plus(-extent)),), rest),) if rest else ()
@@ -139,6 +152,8 @@ class _BlockBuilder(FoldBuilder):
             return ()
         index, lane, size = self.dims[self.nest.parallel - 1], variable(LANE), affine(self.block)
         body = replaced(replaced(tuple(self.nodes), ROW, lane), index, variable(index).plus(lane))
+        if self.chunked is not None:
+            body = replaced(body, OWN, lane)
         return (For(LANE, (affine(0),), (size,), 1, LANES, body, width=self.block),)
 
     def _rows(self, stage: int, plan: StagePlan) -> Node:

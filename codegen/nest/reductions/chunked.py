@@ -13,7 +13,7 @@ done.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ....ir.graph import Value
@@ -23,6 +23,7 @@ from ...loops.nodes import (
     SERIAL,
     TASKS,
     Accumulate,
+    Carry,
     Constant,
     Fold,
     For,
@@ -42,9 +43,10 @@ from ...lowering.loop_nest import Accumulator, Member, Memory, Write
 if TYPE_CHECKING:
     from .rows import FoldBuilder
 
-#: The indices of a chunk, and of an element of the memory that it folds into.
+#: The indices of a chunk, of an element of the memory that it folds into, and of a lane's own number there.
 CHUNK: Final = "g"
 ELEMENT: Final = "e"
+OWN: Final = "x"
 
 
 class ChunkWriter:
@@ -56,23 +58,37 @@ class ChunkWriter:
         self.rest: tuple[Node, ...] = ()
         #: Indices in the memory of the chunk at which folds go on, by their values.
         self.into: dict[Value, Affine] = {}
+        #: Memory in which each lane has numbers of its own.
+        self.private = {
+            memory
+            for place in self.nest.accumulators.values() if place.width > 1
+            for memory in (place.memory, place.error) if memory is not None
+        }  # fmt: skip
 
-    def tasks(self, row: tuple[Node, ...]) -> For:
-        """The loops of chunks around `row`."""
+    def tasks(self, rows: Callable[[Affine, tuple[Affine, ...]], Sequence[Node]]) -> For:
+        """The loops of chunks: of each what it folds into begins, then come ``rows(first, ends)``, and then
+        what is left to do with what it has."""
         chunks, places = self.nest.chunks, list(self.nest.accumulators.items())
         assert chunks is not None
-        first, dim = variable(CHUNK, chunks.size), self.builder.dims[0]
-        ends = first.plus(chunks.size), affine(self.nest.sizes[0])
-        polls = (Poll(),) if self.nest.cycles / chunks.count > LONG_CYCLES else ()
-        body = [
-            *[node for write, place in places for node in self._begin(write, place)],
-            For(dim, (first,), ends, 1, SERIAL, (*row, *polls)),
-        ]
-        if self.rest:
-            body.append(If((InRange(variable(CHUNK).plus(1 - chunks.count)),), self.rest))
-        body += [node for _, place in places for node in self._end(place)]
+        first = variable(CHUNK, chunks.size)
+        body = [node for write, place in places for node in self._begin(write, place)]
+        body += rows(first, (first.plus(chunks.size),))
+        body += self.in_last_chunk(self.rest)
+        body += [node for write, place in places for node in self._end(write, place)]
         loop = For(CHUNK, (variable(FIRST),), (variable(STOP),), 1, SERIAL, tuple(body))
         return For(FIRST, (affine(0),), (affine(chunks.count),), 1, TASKS, (loop,), end=STOP)
+
+    def polls(self) -> tuple[Node, ...]:
+        """Statements that let signals in behind a row, where a chunk takes long."""
+        chunks = self.nest.chunks
+        assert chunks is not None
+        return (Poll(),) if self.nest.cycles / chunks.count > LONG_CYCLES else ()
+
+    def in_last_chunk(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """`nodes` where the chunk is the last one."""
+        chunks = self.nest.chunks
+        assert chunks is not None
+        return (If((InRange(variable(CHUNK).plus(1 - chunks.count)),), nodes),) if nodes else ()
 
     def beginning(self, fold: Member) -> str | None:
         """The value that `fold` begins with where it goes on with what the chunk has; None where it does
@@ -113,49 +129,69 @@ class ChunkWriter:
 
     def _begin(self, write: Write, place: Accumulator) -> list[Node]:
         """Set what a chunk folds into to the identity."""
-        dtype = place.memory.dtype
-        assert write.fold is not None
-        record = write.fold.op.reduction
-        assert record is not None
-        units = [(place.memory, record.identity(dtype))]
-        units += [(place.error, 0.0)] if place.error is not None else []
+        units = [(place.memory, _identity(write, place))]
+        units += [(place.error, Constant(0.0, place.memory.dtype))] if place.error is not None else []
 
         def element(at: Affine) -> tuple[Node, ...]:
-            return tuple([
-                Store(self.builder.buffer(memory), at.plus(memory.offset), (Constant(unit, dtype),))
-                for memory, unit in units
-            ])  # fmt: skip
+            return tuple([Store(*self._at(memory, at), (unit,)) for memory, unit in units])
 
-        return self._each(place, element)
+        return self._each(place.count * place.width, element)
 
-    def _end(self, place: Accumulator) -> list[Node]:
-        """Make the sum of a total and its error."""
-        total, error, dtype = place.memory, place.error, place.memory.dtype
-        if error is None:
+    def _end(self, write: Write, place: Accumulator) -> list[Node]:
+        """Make the sum of a total and its error, fold the lanes, and put what the chunk has where it is
+        read."""
+        target = place.memory if place.target is None else place.target
+        if target is place.memory and place.error is None:
             return []
-        buffers = [self.builder.buffer(memory) for memory in (total, error)]
-        names = [self.builder.name("x") for _ in range(3)]
+        assert write.fold is not None
+        result, dtype, op = self.builder.name("r"), place.memory.dtype, write.fold.op
+
+        def number(at: Affine, name: str) -> tuple[Node, ...]:
+            if place.error is None:
+                return (Load((name,), dtype, *self._at(place.memory, at)),)
+            total, error = self.builder.name("x"), self.builder.name("x")
+            loads = [
+                Load((read,), dtype, *self._at(memory, at))
+                for read, memory in ((total, place.memory), (error, place.error))
+            ]
+            return (*loads, Total(name, dtype, total, error))
 
         def element(at: Affine) -> tuple[Node, ...]:
-            places = [at.plus(memory.offset) for memory in (total, error)]
-            loads = [
-                Load((name,), dtype, buffer, place)
-                for name, buffer, place in zip(names[:2], buffers, places, strict=True)
-            ]
-            result = Total(names[2], dtype, *names[:2])
-            return (*loads, result, Store(buffers[0], places[0], (names[2],)))
+            return (*number(at, result), Store(*self._at(target, at), (result,)))
 
-        return self._each(place, element)
+        if place.width == 1:
+            return self._each(place.count, element)
+        before, each, after = (self.builder.name(prefix) for prefix in "txf")
+        at, ends = variable(ELEMENT), ((affine(0),), (affine(place.width),))
+        lane = number(at.scaled(place.width).plus(variable(LANE)), each)
+        carry = Carry(before, dtype, _identity(write, place), after, result)
+        lanes = For(
+            LANE, *ends, 1, LANES, (*lane, Fold(after, dtype, op, before, each)), (carry,), width=place.width
+        )
+        body = lanes, Store(*self._at(target, at), (result,))
+        return [For(ELEMENT, (affine(0),), (affine(place.count),), 1, SERIAL, body)]
 
-    def _each(self, place: Accumulator, element: Callable[[Affine], tuple[Node, ...]]) -> list[Node]:
+    def _at(self, memory: Memory, index: Affine) -> tuple[str, Affine]:
+        """The buffer of `memory`, and where its element `index` is for the chunk."""
+        pitch = self.nest.pitches.get(memory, 0)
+        return self.builder.buffer(memory), index.plus(memory.offset).plus(variable(CHUNK, pitch))
+
+    def _each(self, count: int, element: Callable[[Affine], tuple[Node, ...]]) -> list[Node]:
         """``element(index)`` for each of a chunk's elements: vectors, then single ones."""
-        lanes, pitch = self.nest.lanes, self.nest.pitches[place.memory]
-        first = variable(CHUNK, pitch).plus(variable(ELEMENT))
-        whole, nodes = place.count // lanes * lanes, list[Node]()
+        lanes, first, nodes = self.nest.lanes, variable(ELEMENT), list[Node]()
+        whole = count // lanes * lanes
         if whole:
             ends = (affine(0),), (affine(lanes),)
             vector = For(LANE, *ends, 1, LANES, element(first.plus(variable(LANE))), width=lanes)
             nodes.append(For(ELEMENT, (affine(0),), (affine(whole),), lanes, SERIAL, (vector,)))
-        if whole < place.count:
-            nodes.append(For(ELEMENT, (affine(whole),), (affine(place.count),), 1, SERIAL, element(first)))
+        if whole < count:
+            nodes.append(For(ELEMENT, (affine(whole),), (affine(count),), 1, SERIAL, element(first)))
         return nodes
+
+
+def _identity(write: Write, place: Accumulator) -> Constant:
+    """The identity of what `write` folds by."""
+    assert write.fold is not None
+    record = write.fold.op.reduction
+    assert record is not None
+    return Constant(record.identity(place.memory.dtype), place.memory.dtype)

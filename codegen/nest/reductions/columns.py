@@ -21,6 +21,7 @@ from ...lowering.loop_nest import Memory, Nest
 from ..elements import index_of
 from ..maps import known_ranges, lines, task_of_line
 from ..tasks import task_count, vector_block
+from .chunked import OWN, ChunkWriter
 from .rows import FoldBuilder, algorithm, polls_in_dim, streamed_last
 from .totals import LONG, LONG_COLUMN, is_float_sum
 
@@ -77,6 +78,8 @@ class ColumnBuilder(FoldBuilder):
         nest, dim = self.nest, self.nest.parallel - 1
         if dim:
             return self.tasks_of_one(self._columns(body), dim)
+        if self.chunked is not None and not nest.serial:
+            return (self._vectors_in_chunks(self.chunked, body),)
         tasks = task_count(nest)
         if tasks == 1:
             return self._columns(body)
@@ -90,8 +93,8 @@ class ColumnBuilder(FoldBuilder):
         index, extent, lanes = self.dims[dim], nest.sizes[dim], nest.lanes
         group = lanes * nest.unroll
         whole, vectors = extent // group * group, extent // lanes * lanes
-        j, slots = variable(index), {f"s{1 + number}" for number in range(len(nest.scratch_sizes))}
-        shared = replaced(body, index, j.plus(variable(LANE)))
+        j, slots = variable(index), self._slots()
+        shared = self._in_lanes(body)
         single = with_places(shared, slots, lambda at: side_by_side(at, LANE, lanes))
         parts: list[tuple[int, int, int, tuple[Node, ...]]] = []
         if whole and nest.unroll > 1:
@@ -120,6 +123,33 @@ class ColumnBuilder(FoldBuilder):
                 loops = replaced(inner, index, affine(first))
             nodes += [If((InRange(stop.plus(-last)),), loops)] if in_tasks else loops
         return tuple(nodes)
+
+    def _slots(self) -> set[str]:
+        """The memory of values that columns keep."""
+        return {f"s{1 + number}" for number in range(len(self.nest.scratch_sizes))}
+
+    def _in_lanes(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        """`body` for the column that a lane has."""
+        index = self.dims[self.nest.parallel - 1]
+        body = replaced(body, index, variable(index).plus(variable(LANE)))
+        return replaced(body, OWN, variable(LANE)) if self.chunked and self.chunked.private else body
+
+    def _vectors_in_chunks(self, chunked: ChunkWriter, body: tuple[Node, ...]) -> For:
+        """`body` for all columns in each chunk: vectors, and in the last one lanes that fill none."""
+        nest, index = self.nest, self.dims[0]
+        extent, lanes = nest.sizes[0], nest.lanes
+        vectors, slots = extent // lanes * lanes, self._slots()
+        single = with_places(self._in_lanes(body), slots, lambda at: side_by_side(at, LANE, lanes))
+        whole = self._lanes(single, lanes)
+        rest: tuple[Node, ...] = ()
+        if vectors < extent:
+            rest = replaced(self._lanes(single, extent - vectors), index, affine(vectors))
+        return chunked.tasks(
+            lambda first, ends: (
+                For(index, (first,), (*ends, affine(vectors)), lanes, SERIAL, (*whole, *chunked.polls())),
+                *chunked.in_last_chunk(rest),
+            )
+        )  # fmt: skip
 
     def _lanes(self, body: tuple[Node, ...], count: int) -> tuple[Node, ...]:
         """`body` in the first `count` lanes; what is turned for them (`turned_rows`), before and behind."""

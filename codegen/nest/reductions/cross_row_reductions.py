@@ -1,33 +1,43 @@
 """Cross-row reductions: row nests whose rows are folded together, too, as for gradients of a scale, a shift
 or a bias, and sums of losses.
 
-Rows are cut into chunks, which are the tasks. Each chunk folds its rows into memory of its own, which stays
-in the first cache; that is folded in the chunks' order, so that results do not depend on the number of
-threads. Little work is one chunk, which folds into the results. Sums of many rows' numbers, as a loss is, are
-added up with their errors (`totals.py`).
+Rows are cut into chunks, which are the tasks. Each chunk folds its rows into memory of its own (`chunked`),
+which stays in the first cache; that is folded in the chunks' order, by a nest of its own, so that results do
+not depend on the number of threads. Little work is one chunk, which folds into the results. Sums of many
+rows' numbers, as a loss is, are added up with their errors (`totals.py`). Where lanes lie along rows that are
+folded to one number, each lane has a number of its own until the chunk is done.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ....base.machine import machine
+from ....base.records import record
 from ....ir.graph import Instruction, Value
 from ....ir.types import Shape, TensorType, remove_axes
-from ...llvm.emitter import Reg, constant, pointer
-from ...llvm.function import Code, FunctionCode
-from ...lowering.kernel import signature
-from ...lowering.loop_nest import Across, Memory, Nest, Write
-from ...lowering.parallel_for import context_of, fold_parts, part_of, run_tasks, task_function
-from ...maths import MathsWriter
-from ...maths.support import add_compensated, compensated
+from ...llvm.target import Target
+from ...loops.affine import affine
+from ...loops.clocks import clocked
+from ...loops.nodes import Alloc, Kernel, Node
+from ...loops.passes import scheduled, step_text
+from ...loops.passes.rfactor import Factoring
+from ...loops.phases import workspace_bytes
+from ...lowering.loop_nest import Accumulator, Across, Chunks, Member, Memory, Nest, Write
+from ..elements import ElementBuilder
 from ..row_blocks import rows_at_a_time
-from ..writing.element import Places
-from ..writing.nest_writer import NestWriter
-from ..writing.storing import folded
+from .blocked_rows import BlockBuilder
+from .columns import ColumnBuilder, adds_blocks
+from .rows import FoldBuilder
 from .totals import LONG, is_float_sum
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Bytes up to which what the only chunk folds into is memory of the task, and not of a workspace.
+_OWN_BYTES = 1 << 15
 
 
 def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:
@@ -40,206 +50,163 @@ def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -
     return reduction.replace(operands=(operand,), attrs={"axes": axes}, results=(row,))
 
 
-def across_of(nest: Nest, buffers: int) -> None:
-    """Decide on `nest`'s chunks; where there are several, its folds go to the workspace, a buffer behind the
-    `buffers` that it has."""
+def across_of(nest: Nest) -> Across:
+    """The chunks of `nest`, which folds across its rows."""
     extent, most = nest.sizes[0], 1
-    results = tuple(write.memory.buffer or 0 for write in nest.writes if write.fold is not None)
     if nest.cycles > machine().parallel_cycles:
         most = max(1, min(machine().chunks, int(nest.cycles / machine().task_cycles), extent))
     size = -(-extent // most)
     if nest.parallel == 1:
         block = rows_at_a_time(nest) if nest.row_lanes else nest.lanes
         size = -(-size // block) * block
-    chunks, nbytes = -(-extent // size), 0
-    moved: list[Write] = []
-    errors: list[Memory | None] = []
-    for write in nest.writes:
-        if write.fold is not None:
-            memory, pitch, long = write.memory, _pitch(write), _is_long(write, nest, size)
-            starts = [(nbytes + part * chunks * pitch) // _result(write).dtype.itemsize for part in range(2)]
-            own, error = (Memory(buffers, memory.dtype, memory.strides, start) for start in starts)
-            errors.append(error if long else None)
-            if chunks > 1 or long:
-                write = Write(write.source, own, write.row_level, write.stage, write.fold)
-                nbytes += chunks * pitch * (1 + long)
-        moved.append(write)
-    nest.writes[:] = moved
-    nest.across = Across(chunks, size, nbytes, results, tuple(errors))
+    return Across(-(-extent // size), size)
 
 
-def _is_long(write: Write, nest: Nest, rows: int) -> bool:
-    """Whether `write` adds up what rows were folded to, of so many that rounding shows (`totals`). What whole
-    rows are added to, element by element, is added up one row after the other, as NumPy does, unless rows are
-    read across memory: there NumPy adds along it, in pairs."""
-    assert write.fold is not None
-    sizes = (rows, *nest.sizes[1 : nest.parallel])
-    terms = math.prod(
-        size for size, by in zip(sizes, write.memory.strides[: nest.parallel], strict=True) if by == 0
-    )
-    return (write.row_level or nest.reads_across) and terms > LONG and is_float_sum(write.fold)
+def across_workspace(nest: Nest) -> int:
+    """The bytes of the memory that the phases of a nest that folds across rows share; 0 for others."""
+    return workspace_bytes(_Layout(nest, 0).shared) if nest.across is not None else 0
 
 
-def _pitch(write: Write) -> int:
-    """Bytes from one chunk's accumulators to the next one's."""
-    return -(-_result(write).type.nbytes // machine().line_bytes) * machine().line_bytes
+@clocked("algorithm")
+def across_kernel(
+    nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
+) -> Kernel:
+    """The kernel of a nest that folds across rows."""
+    layout = _Layout(nest, len(sizes))
+    chunks = layout.chunks()
+    factoring = Factoring(0, 1, 1, LONG if adds_blocks(chunks) else math.prod(chunks.sizes))
+    kind: type[FoldBuilder] = ColumnBuilder
+    if nest.row_lanes:
+        factoring = Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
+        kind = BlockBuilder if rows_at_a_time(nest) > 1 else FoldBuilder
+    builder = kind(chunks, target, factoring)
+    buffers = ElementBuilder(nest).buffers(sizes, nest.members)
+    phase = builder.kernel(sizes)
+    allocs = [*layout.shared, *layout.own, *[node for node in phase.body if isinstance(node, Alloc)]]
+    phase = Kernel(nest.name, buffers, tuple([node for node in phase.body if not isinstance(node, Alloc)]))
+    schedule: tuple[str, ...] = ()
+    if streamed:
+        step = "stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))
+        phase, schedule = scheduled(phase, [step]), (step_text(*step),)
+    body: list[Node] = list(phase.body)
+    count = builder.count
+    for total in layout.totals():
+        writer = ColumnBuilder(total, target, Factoring(0, 1, 1, 1))
+        if not total.parallel:
+            writer = FoldBuilder(total, target, Factoring(0, 1, 1, 1))  # type: ignore[assignment]
+        writer.count = count
+        body += writer.kernel(sizes).body
+        count = writer.count
+    return Kernel(nest.name, buffers, (*allocs, *body), schedule=schedule)
 
 
-def _result(write: Write) -> Value:
-    assert write.fold is not None
-    return write.fold.result
+@record(eq=False)
+class _Fold:
+    """A write that folds across rows: what each chunk folds it into, and elements from one chunk's to the
+    next one's, where there are several."""
+
+    write: Write
+    into: Accumulator
+    pitches: dict[Memory, int]
+    #: Memory of what each of several chunks has when it is done.
+    part: Memory | None
 
 
-class AcrossWriter(NestWriter):
-    """Writes the functions of one nest that folds across rows."""
+class _Layout:
+    """Memory of a nest that folds across rows, in buffers from number `buffers` on: what its chunks share, or
+    what is the only chunk's own."""
 
-    def code(self, buffers: int) -> Code:
-        """The code of ``@name(ptr %b0, ..., i64 %begin, i64 %end)`` and of the functions that it calls."""
-        nest = self.nest
-        across = nest.across
-        assert across is not None
-        self.chunks, self.rows = across.chunks, across.size
-        #: Writes that fold, by their results' buffers.
-        self.folds = dict(
-            zip(across.results, [write for write in nest.writes if write.fold is not None], strict=True)
-        )
-        #: Memories where the errors of long sums are added up, by their totals.
-        self.errors = {
-            write.memory: error
-            for write, error in zip(self.folds.values(), across.errors, strict=True)
-            if error is not None
-        }
-        if self.chunks == 1:
-            return self.write(buffers + (across.nbytes > 0))
-        pointers = [f"%b{i}" for i in range(buffers + 1)]
-        rows = self.write(len(pointers), f"{nest.name}_p")
-        combine = self._combine(f"{nest.name}_c", buffers)
-        self.w = w = MathsWriter(self.w.declarations)
-        context = context_of(w, len(pointers))
-        run_tasks(w, f"{nest.name}_p", self.chunks, context=context)
-        w.run(f"{nest.name}_c", *map(pointer, pointers), constant(0, "i64"), constant(1, "i64"))
-        w.ret()
-        whole = w.function(signature(nest.name, len(pointers)), "nounwind")
-        return [*rows, task_function(f"{nest.name}_p", len(pointers)), combine, whole]
+    def __init__(self, nest: Nest, buffers: int) -> None:
+        assert nest.across is not None
+        self.nest, self.across, self.buffers = nest, nest.across, buffers
+        self.shared: list[Alloc] = []
+        self.own: list[Alloc] = []
+        self.folds = [self._fold(write) for write in nest.writes if write.fold is not None]
 
-    def _tasks(self, places: Places, streaming: frozenset[Memory] = frozenset()) -> None:
-        """The rows of chunks ``%begin`` to ``%end``."""
-        self.streaming = streaming
-        w, extent = self.w, self.nest.sizes[0]
-
-        def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            at = dict(places)
-            for write in self.folds.values():
-                for memory in self._parts(write):
-                    at[memory] = place = self._of_chunk(write, memory, places, index)
-                    self._begin(write, place)
-            self._outer(0, at, *part_of(w, index, self.rows, extent))
-            return ()
-
-        w.loop(Reg("%begin", "i64"), Reg("%end", "i64"), 1, chunk, nonempty=True)
-        if self.chunks == 1:
-            self._totals(places)
-
-    def _vector_loop(self, dim: int, places: Places, begin: Reg, end: Reg) -> None:
-        """The rows of one chunk, a lane for each: whole vectors, then in the last chunk the rest."""
-        if dim != 0:
-            super()._vector_loop(dim, places, begin, end)
-            return
-        w, lanes, extent = self.w, self.nest.lanes, self.nest.sizes[0]
-        whole = extent // lanes * lanes
-
-        def rows(index: Reg, _: list[Reg]) -> Sequence[Reg]:
-            self.point(self.advance(places, dim, index), 1, None)
-            return ()
-
-        w.loop(begin, w.min(end, constant(whole, "i64")), lanes, rows)
-        if whole < extent:
-            w.when(w.ge(end, extent), lambda: self._rest(dim, places, whole))
-
-    def _accesses(self) -> list[Memory]:
-        return [*super()._accesses(), *self.errors.values()]
-
-    def _parts(self, write: Write) -> list[Memory]:
-        """Accumulators of one chunk: for a long sum its total and its error."""
-        error = self.errors.get(write.memory)
-        return [write.memory] if error is None else [write.memory, error]
-
-    def fold_into(
-        self, write: Write, value: Reg, load: Callable[[Memory], Reg], store: Callable[[Reg, Memory], None]
-    ) -> None:
-        if write.memory not in self.errors:
-            super().fold_into(write, value, load, store)
-            return
-        parts = self._parts(write)
-        total, error = map(load, parts)
-        sums = add_compensated(self.w, total, error, self.w.splat(value, total.lanes))
-        for part, place in zip(sums, parts, strict=True):
-            store(part, place)
-
-    def _of_chunk(self, write: Write, memory: Memory, places: Places, chunk: Reg) -> str:
-        """Pointer to `memory` of `write` for one chunk."""
-        place = places[memory]
-        assert isinstance(place, str)
-        if self.chunks == 1:
-            return place
-        apart = _pitch(write) // _result(write).dtype.itemsize
-        return self.w.offset(place, memory.dtype, self.w.mul(chunk, apart))
-
-    def _begin(self, write: Write, place: str) -> None:
-        """Initialize an accumulator to the identity of its fold."""
-        w, dtype = self.w, write.memory.dtype
+    def _fold(self, write: Write) -> _Fold:
+        nest, several = self.nest, self.across.chunks > 1
         assert write.fold is not None
-        record = write.fold.op.reduction
-        assert record is not None
-        identity = record.identity(dtype)
-        self._each(
-            _result(write).type.size,
-            lambda index, lanes: w.store(constant(identity, dtype, lanes), w.offset(place, dtype, index)),
-        )
+        count, result = write.fold.result.type.size, write.memory
+        dim = nest.parallel - 1 if nest.row_lanes else nest.vector_dim
+        lanes = nest.lanes if not nest.row_lanes else rows_at_a_time(nest) if write.row_level else 1
+        apart = dim is not None and lanes > 1 and not result.strides[dim]
+        width, long = lanes if apart else 1, self._is_long(write)
+        strides = tuple([width * by for by in result.strides])
+        pitches: dict[Memory, int] = {}
+        part: Memory | None = None
+        target: Memory | None = None
 
-    def _each(self, count: int, body: Callable[[Reg, int], None]) -> None:
-        """Call ``body(index, lanes)`` for `count` elements that lie together: vectors, then single ones."""
-        lanes = self.nest.lanes
-        whole = count // lanes * lanes
-        for first, stop, step in ((0, whole, lanes), (whole, count, 1)):
+        def memory(size: int, steps: tuple[int, ...]) -> Memory:
+            line = machine().line_bytes // write.fold.result.dtype.itemsize  # type: ignore[union-attr]
+            pitch = -(-size // line) * line
+            number = self.buffers + len(self.shared) + len(self.own)
+            nbytes = pitch * write.fold.result.dtype.itemsize  # type: ignore[union-attr]
+            shared = several or nbytes > _OWN_BYTES
+            alloc = Alloc(f"b{number}", result.dtype, affine(pitch * self.across.chunks), shared)
+            (self.shared if shared else self.own).append(alloc)
+            place = Memory(number, result.dtype, steps, 0)
+            pitches[place] = pitch
+            return place
 
-            def one(index: Reg, _: list[Reg], step: int = step) -> Sequence[Reg]:
-                body(index, step)
-                return ()
+        if several or long or width > 1:
+            into = memory(count * width, strides)
+            error = memory(count * width, strides) if long else None
+            if several:
+                part = memory(count, result.strides) if width > 1 else into
+                target = part if long or width > 1 else None
+            else:
+                target = Memory(result.buffer, result.dtype, result.strides, 0)
+            return _Fold(write, Accumulator(into, error, count, width, target), pitches, part)
+        return _Fold(write, Accumulator(result, None, count, 1, None), pitches, None)
 
-            self.w.loop(first, stop, step, one)
+    def _is_long(self, write: Write) -> bool:
+        """Whether `write` adds up what rows were folded to, of so many that rounding shows (`totals`). What
+        whole rows are added to, element by element, is added up one row after the other, as NumPy does,
+        unless rows are read across memory: there NumPy adds along it, in pairs."""
+        nest = self.nest
+        assert write.fold is not None
+        sizes = (self.across.size, *nest.sizes[1 : nest.parallel])
+        by_dim = zip(sizes, write.memory.strides[: nest.parallel], strict=True)
+        terms = math.prod(size for size, by in by_dim if by == 0)
+        return (write.row_level or nest.reads_across) and terms > LONG and is_float_sum(write.fold)
 
-    def _combine(self, name: str, buffers: int) -> FunctionCode:
-        """Function that folds the chunks' accumulators, in their order, into the results."""
-        self.w = MathsWriter(self.w.declarations)
-        self._totals(self._bases())
-        self.w.ret()
-        return self.w.function(signature(name, buffers + 1), "nounwind")
+    def chunks(self) -> Nest:
+        """The nest over the rows of all chunks."""
+        nest, moved = self.nest, {fold.write: fold for fold in self.folds}
+        writes: list[Write] = []
+        accumulators: dict[Write, Accumulator] = {}
+        pitches: dict[Memory, int] = {}
+        for write in nest.writes:
+            fold = moved.get(write)
+            if fold is not None:
+                write = Write(write.source, fold.into.memory, write.row_level, write.stage, write.fold)
+                accumulators[write] = fold.into
+                pitches |= fold.pitches
+            writes.append(write)
+        alike = any(place.width > 1 for place in accumulators.values())
+        return Nest(
+            nest.name, nest.sizes, nest.parallel, nest.lanes, nest.members, writes, nest.stages,
+            kept=nest.kept, scratch_sizes=nest.scratch_sizes, turned=nest.turned, cycles=nest.cycles,
+            nbytes=nest.nbytes, unroll=1 if alike and not nest.row_lanes else nest.unroll,
+            copies=nest.copies, row_lanes=nest.row_lanes, asked=nest.asked,
+            chunks=Chunks(self.across.chunks, self.across.size), accumulators=accumulators, pitches=pitches,
+        )  # fmt: skip
 
-    def _totals(self, places: Places) -> None:
-        """Fold the chunks' accumulators into the results; of one chunk, only those that it did not fold into
-        directly."""
-        for result, write in self.folds.items():
-            if self.chunks > 1 or write.memory in self.errors:
-                body = functools.partial(self._total, write, places, f"%b{result}")
-                self._each(_result(write).type.size, body)
-
-    def _total(self, write: Write, places: Places, result: str, index: Reg, lanes: int) -> None:
-        """Some elements of one result, of all chunks."""
-        w, dtype, reduction = self.w, write.memory.dtype, write.fold
-        assert reduction is not None
-
-        def of_chunk(chunk: Reg) -> Reg:
-            starts = [self._of_chunk(write, memory, places, chunk) for memory in self._parts(write)]
-            parts = [w.load(w.offset(start, dtype, index), dtype, lanes) for start in starts]
-            return compensated(w, *parts) if len(parts) > 1 else parts[0]
-
-        first = of_chunk(constant(0, "i64"))
-        (total,) = fold_parts(
-            w,
-            self.chunks,
-            [first],
-            lambda chunk: [of_chunk(chunk)],
-            lambda _, *both: folded(w, reduction, *both),
-        )
-        w.store(total, w.offset(result, dtype, index))
+    def totals(self) -> Iterable[Nest]:
+        """The nests that fold what several chunks have into the results."""
+        nest = self.nest
+        for fold in self.folds:
+            if fold.part is None:
+                continue
+            reduction, part = fold.write.fold, fold.part
+            assert reduction is not None
+            result, count = fold.write.memory, reduction.result.type.size
+            of_one = count == 1
+            steps = (fold.pitches[part],) if of_one else (1, fold.pitches[part])
+            member = Member(reduction, (Memory(part.buffer, part.dtype, steps, 0),), True, 0)
+            write = Write(
+                reduction.result, Memory(result.buffer, result.dtype, (0,) if of_one else (1, 0), 0), True, 0
+            )
+            sizes = (self.across.chunks,) if of_one else (count, self.across.chunks)
+            lanes = 1 if of_one else nest.lanes
+            yield Nest(nest.name, sizes, len(sizes) - 1, lanes, [member], [write], 1, serial=True)

@@ -32,9 +32,9 @@ from ...loops.passes.rfactor import Factoring
 from ...lowering.loop_nest import Leaf, Member, Memory, Nest, Write
 from ..divisors import divisors, pays
 from ..elements import ElementBuilder, index_of
+from ..prefetch import fetched_ahead
 from ..tasks import polling_dim, task_count
-from ..writing.prefetch import fetched_ahead
-from .chunked import CHUNK, ChunkWriter
+from .chunked import CHUNK, OWN, ChunkWriter
 from .totals import LONG
 
 
@@ -182,11 +182,20 @@ class FoldBuilder(ElementBuilder):
             first, stop = (variable(FIRST),), (variable(STOP),)
             inner = (lo, hi) if dim else (first, stop)
             if dim == 0 and self.chunked is not None:
-                return (self.chunked.tasks(body),)
+                return (self._in_chunks(self.chunked, (*body, *polls)),)
             body = (For(self.dims[dim], *inner, 1, SERIAL, (*body, *polls)),)
             if dim == 0:
                 body = (For(FIRST, lo, hi, 1, TASKS, body, end=STOP),)
         return body
+
+    def _in_chunks(self, chunked: ChunkWriter, row: tuple[Node, ...]) -> For:
+        """`row` for the rows of each chunk."""
+        dim, extent = self.dims[0], affine(self.nest.sizes[0])
+        return chunked.tasks(
+            lambda first, ends: (
+                For(dim, (first,), (*ends, extent), 1, SERIAL, (*row, *chunked.polls())),
+            )
+        )  # fmt: skip
 
     def store(self, writes: Sequence[Write], members: Iterable[Member]) -> None:
         super().store([write for write in writes if write.fold is None], members)
@@ -233,6 +242,10 @@ class FoldBuilder(ElementBuilder):
             )
         self.store(plan.writes, plan.members)
         carried = [self._fold(member, begin.get(member.value)) for member in plan.folds]
+        if len(nest.sizes) == nest.parallel:
+            self.nodes, self.held, self.inverses = [*around, *self.nodes], held, {}
+            self.names = {**self.names, **names}
+            return
         loop = self._loops(tuple(self.nodes), tuple(carried))
         at_once = self.factoring is not None and 0 not in nest.sizes
         factored = self.factoring.factored(loop) if self.factoring and at_once else [loop]
@@ -272,7 +285,10 @@ class FoldBuilder(ElementBuilder):
                 memory.buffer, memory.dtype, tuple([by // group for by in memory.strides]), memory.offset
             )
         index, pitch = super().index(memory), nest.pitches.get(memory)
-        return index if pitch is None else index.plus(variable(CHUNK, pitch))
+        if pitch is None or self.chunked is None:
+            return index
+        index = index.plus(variable(CHUNK, pitch))
+        return index.plus(variable(OWN)) if memory in self.chunked.private else index
 
     def _read_back(self, value: Value, memory: Memory) -> None:
         """Read an element that an earlier stage computed."""

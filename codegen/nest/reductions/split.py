@@ -46,6 +46,7 @@ from ...lowering.loop_nest import (
     Write,
     placed,
 )
+from ..elements import ElementBuilder
 from .columns import ColumnBuilder, adds_blocks
 from .moments import FIRST_ROWS, MOMENT_ROWS, Moments
 from .rows import FoldBuilder
@@ -415,7 +416,7 @@ class _PhaseWriter:
         nest, phases = self.nest, self.phases
         at_end = phases.finishes_with_totals()
         totals = [stage for stage in range(nest.stages) if phases.folds(stage)]
-        self.buffers = ColumnBuilder(nest, self.target, None).buffers(self.sizes, nest.members)
+        self.buffers = ElementBuilder(nest).buffers(self.sizes, nest.members)
         for stage in range(nest.stages):
             for chunks, rest in phases.elements_of(stage):
                 self._tasks(chunks, rest, is_last=stage == nest.stages - 1)

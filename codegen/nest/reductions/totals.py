@@ -17,18 +17,13 @@ from ....ir.dtypes import is_real_floating
 from ....ir.graph import Instruction
 from ...llvm.emitter import Reg, constant
 from ...llvm.loops import Bound, FunctionWriter
-from ...lowering.loop_nest import Nest
 from ...maths.support import add_compensated, compensated
-from ..writing.element import Places
 
 #: Terms that an accumulator takes one after the other: as many as NumPy's, whose sums are added up in pairs.
 LONG: Final = 16
 
 #: Terms of a column up to which it is one block: NumPy adds up columns one term after the other.
 LONG_COLUMN: Final = 256
-
-#: ``run(places, state) -> state``: fold what is at a place of the outer loops into accumulators.
-Run = Callable[[Places, list[Reg]], list[Reg]]
 
 
 def is_float_sum(reduction: Instruction) -> bool:
@@ -78,22 +73,6 @@ class Totals:
         for number, error in zip(self.sums, totals[len(out) :], strict=True):
             out[number] = compensated(self.w, out[number], error)
         return out
-
-
-class FoldStep:
-    """Innermost step of the loops that `fold_loops` writes.
-
-    `run` folds `terms` into each accumulator, one after the other; where they are more than `LONG`,
-    `run_long` adds them to totals. Up to `short` terms are one block.
-    """
-
-    def __init__(self, run: Run, terms: int = 1, run_long: Run | None = None, *, short: int = LONG) -> None:
-        self.run, self.terms, self.run_long, self.short = run, terms, run_long, short
-
-
-def column_step(nest: Nest, run: Run) -> FoldStep:
-    """Step that folds one element of a column."""
-    return FoldStep(run, short=LONG if nest.reads_across or nest.turned else LONG_COLUMN)
 
 
 def add_blocks(

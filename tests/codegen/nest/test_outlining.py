@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.nest.writing.nest_writer import INLINED_USES
+from tracejit.codegen.loops.emit import INLINED_USES
 from tracejit.runtime.executable import Executable
 
 

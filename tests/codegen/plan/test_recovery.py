@@ -23,7 +23,6 @@ from tracejit.codegen.lowering.lowering import Lowering
 from tracejit.codegen.module import body, writer
 from tracejit.codegen.module.families import LOWERINGS
 from tracejit.codegen.nest import fusions
-from tracejit.codegen.nest.writing import nest_writer
 from tracejit.codegen.tiers import BASELINE
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
@@ -150,7 +149,7 @@ def raises(*_: Any, **__: Any) -> Any:
     ("where", "what"),
     [
         (fusions, "schedule"),
-        (nest_writer.NestWriter, "write"),
+        (fusions, "emit_kernel"),
         (fusions, "overwritable"),
         (writer, "plan_buffers"),
         (regions, "ControlWriter"),

@@ -10,10 +10,9 @@ import pytest
 
 from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import Target, host
-from tracejit.codegen.nest import streaming
+from tracejit.codegen.nest import prefetch, streaming
 from tracejit.codegen.nest.reductions import cross_row_reductions
 from tracejit.codegen.nest.schedule import schedule
-from tracejit.codegen.nest.writing import prefetch
 from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion import horizontal_fusion
 

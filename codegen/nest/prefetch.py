@@ -15,10 +15,10 @@ Which accesses' lines are asked for whatever the nest is, and what that gains: `
 
 from __future__ import annotations
 
-from ....base.machine import machine
-from ....ir.graph import Value
-from ...loops.lines import itemsize
-from ...lowering.loop_nest import Memory, Nest, memories_of
+from ...base.machine import machine
+from ...ir.graph import Value
+from ..loops.lines import itemsize
+from ..lowering.loop_nest import Memory, Nest, memories_of
 
 
 def large_bytes() -> int:

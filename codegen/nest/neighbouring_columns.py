@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ...llvm import strided_reads
-from ...lowering.loop_nest import Memory, Nest, Write
+from ..llvm import strided_reads
+from ..lowering.loop_nest import Memory, Nest, Write
 
 #: Most columns that are stored together, with so many values.
 MOST_COLUMNS: Final = 8
