@@ -330,18 +330,6 @@ class FunctionWriter(Emitter):
             total = combine(parts[0], parts[1])
         return total
 
-    def fold_lanes_in_memory(self, total: Reg, combine: Callable[[Reg, Reg], Reg]) -> Reg:
-        """A vector's lanes folded to a scalar, one after the other: text for one element."""
-        if total.lanes == 1:
-            return total
-        kept = self.slot(total.dtype, total.lanes)
-        self.store(total, kept)
-
-        def fold(index: Reg, folded: list[Reg]) -> Sequence[Reg]:
-            return [combine(folded[0], self.load(self.offset(kept, total.dtype, index), total.dtype))]
-
-        return self.loop(1, total.lanes, 1, fold, [self.load(kept, total.dtype)])[0]
-
     def mask_bits(self, mask: Reg) -> Reg:
         """Pack up to 64 lanes of bools into the bits of an i64, the first one lowest."""
         packed = mask

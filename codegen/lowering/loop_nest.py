@@ -7,7 +7,6 @@ reduction folded in stage s is known from stage s + 1 on.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -231,28 +230,6 @@ class Nest:
         if self.row_lanes:
             return len(self.sizes) - 1
         return self.parallel - 1 if self.parallel else None
-
-    @property
-    def pads_scratch(self) -> bool:
-        """Whether lanes behind the end of a row may be stored to scratch and read back: there is room for
-        them, and no other row."""
-        return self.row_lanes and len(self.sizes) == self.parallel + 1
-
-    @property
-    def folded_alone(self) -> frozenset[Value]:
-        """Elements that one fold reads and nothing else: a product is rounded once with its sum."""
-        folds = [member for member in self.members if member.is_reduction]
-        if not folds:
-            return frozenset()
-        readers = Counter(operand for member in self.members for operand in member.operands)
-        readers.update(write.source for write in self.writes)
-        readers.update([*self.kept])
-        return frozenset(
-            operand
-            for member in folds
-            for operand in member.operands
-            if isinstance(operand, Value) and readers[operand] == 1
-        )
 
     @property
     def reads_across(self) -> bool:
