@@ -21,16 +21,11 @@ from ....ir.types import Shape, TensorType, remove_axes
 from ...llvm.target import Target
 from ...loops.affine import affine
 from ...loops.clocks import clocked
-from ...loops.nodes import Alloc, Kernel, Node
-from ...loops.passes import scheduled, step_text
-from ...loops.passes.rfactor import Factoring
+from ...loops.nodes import Alloc, Kernel
 from ...loops.phases import workspace_bytes
 from ...lowering.loop_nest import Accumulator, Across, Chunks, Member, Memory, Nest, Write
-from ..elements import ElementBuilder
 from ..row_blocks import rows_at_a_time
-from .blocked_rows import BlockBuilder
-from .columns import ColumnBuilder, adds_blocks
-from .rows import FoldBuilder
+from .split import PhaseWriter
 from .totals import LONG, is_float_sum
 
 if TYPE_CHECKING:
@@ -73,31 +68,11 @@ def across_kernel(
 ) -> Kernel:
     """The kernel of a nest that folds across rows."""
     layout = _Layout(nest, len(sizes))
-    chunks = layout.chunks()
-    factoring = Factoring(0, 1, 1, LONG if adds_blocks(chunks) else math.prod(chunks.sizes))
-    kind: type[FoldBuilder] = ColumnBuilder
-    if nest.row_lanes:
-        factoring = Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
-        kind = BlockBuilder if rows_at_a_time(nest) > 1 else FoldBuilder
-    builder = kind(chunks, target, factoring)
-    buffers = ElementBuilder(nest).buffers(sizes, nest.members)
-    phase = builder.kernel(sizes)
-    allocs = [*layout.shared, *layout.own, *[node for node in phase.body if isinstance(node, Alloc)]]
-    phase = Kernel(nest.name, buffers, tuple([node for node in phase.body if not isinstance(node, Alloc)]))
-    schedule: tuple[str, ...] = ()
-    if streamed:
-        step = "stream", tuple(sorted({f"b{memory.buffer}" for memory in streamed}))
-        phase, schedule = scheduled(phase, [step]), (step_text(*step),)
-    body: list[Node] = list(phase.body)
-    count = builder.count
+    writer = PhaseWriter(nest, sizes, target, streamed, [*layout.shared, *layout.own])
+    writer.write_tasks(layout.chunks(), None, is_last=True)
     for total in layout.totals():
-        writer = ColumnBuilder(total, target, Factoring(0, 1, 1, 1))
-        if not total.parallel:
-            writer = FoldBuilder(total, target, Factoring(0, 1, 1, 1))  # type: ignore[assignment]
-        writer.count = count
-        body += writer.kernel(sizes).body
-        count = writer.count
-    return Kernel(nest.name, buffers, (*allocs, *body), schedule=schedule)
+        writer.write(total, terms=1)
+    return writer.kernel()
 
 
 @record(eq=False)

@@ -47,6 +47,8 @@ from ...lowering.loop_nest import (
     placed,
 )
 from ..elements import ElementBuilder
+from ..row_blocks import rows_at_a_time
+from .blocked_rows import BlockBuilder
 from .columns import ColumnBuilder, adds_blocks
 from .moments import FIRST_ROWS, MOMENT_ROWS, Moments
 from .rows import FoldBuilder
@@ -115,7 +117,18 @@ def split_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
     """The kernel of a split nest."""
-    return _PhaseWriter(nest, sizes, target, streamed).kernel()
+    phases = Phases(nest, len(sizes))
+    writer = PhaseWriter(nest, sizes, target, streamed, phases.shared)
+    at_end = phases.finishes_with_totals()
+    totals = [stage for stage in range(nest.stages) if phases.folds(stage)]
+    for stage in range(nest.stages):
+        for chunks, rest in phases.elements_of(stage):
+            writer.write_tasks(chunks, rest, is_last=stage == nest.stages - 1)
+        if stage in totals:
+            writer.write(phases.totals_of(stage, finishes=at_end and stage == totals[-1]), terms=1)
+    if not at_end and any(write.row_level for write in nest.writes):
+        writer.write(phases.finish())
+    return writer.kernel()
 
 
 @record
@@ -399,42 +412,35 @@ def needed(
     ]  # fmt: skip
 
 
-class _PhaseWriter:
-    """Writes the loops of a split nest's phases, one behind the other."""
+class PhaseWriter:
+    """Writes the loops of the phases of `nest` one behind the other, over the memory `allocs`."""
 
-    def __init__(self, nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory]) -> None:
+    def __init__(
+        self, nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory],
+        allocs: Iterable[Alloc],
+    ) -> None:  # fmt: skip
         self.nest, self.sizes, self.target, self.streamed = nest, sizes, target, streamed
-        self.phases = Phases(nest, len(sizes))
-        self.allocs: list[Alloc] = list(self.phases.shared)
-        self.body: list[Node] = []
+        self.allocs, self.body = list(allocs), list[Node]()
+        self.buffers = ElementBuilder(nest).buffers(sizes, nest.members)
         self.schedule: tuple[str, ...] = ()
         #: Numbers of the names that there are, and the memory of phases.
         self.count, self.memories = 0, set[str]()
 
     def kernel(self) -> Kernel:
-        """The kernel."""
-        nest, phases = self.nest, self.phases
-        at_end = phases.finishes_with_totals()
-        totals = [stage for stage in range(nest.stages) if phases.folds(stage)]
-        self.buffers = ElementBuilder(nest).buffers(self.sizes, nest.members)
-        for stage in range(nest.stages):
-            for chunks, rest in phases.elements_of(stage):
-                self._tasks(chunks, rest, is_last=stage == nest.stages - 1)
-            if stage in totals:
-                self.body += self._statements(
-                    phases.totals_of(stage, finishes=at_end and stage == totals[-1]), terms=1
-                )
-        if not at_end and any(write.row_level for write in nest.writes):
-            self.body += self._statements(phases.finish())
-        return Kernel(nest.name, self.buffers, (*self.allocs, *self.body), schedule=self.schedule)
+        """The kernel of the phases that were written."""
+        return Kernel(self.nest.name, self.buffers, (*self.allocs, *self.body), schedule=self.schedule)
 
-    def _built(self, nest: Nest, terms: int, rest: tuple[Node, ...] = ()) -> list[Node]:
-        """The statements of `nest`; the last rows of its last chunk are `rest`."""
+    def statements(self, nest: Nest, terms: int | None = None, rest: tuple[Node, ...] = ()) -> list[Node]:
+        """The statements of `nest`, whose sums are added up by so many `terms`; the last rows of its last
+        chunk are `rest`."""
+        terms = _terms(nest) if terms is None else terms
         factoring = Factoring(0, 1, 1, terms)
+        kind: type[FoldBuilder] = ColumnBuilder if nest.parallel else FoldBuilder
         if nest.row_lanes:
             factoring = Factoring(nest.lanes, nest.unroll, nest.copies, terms)
+            in_blocks_of_rows = nest.chunks is not None and rows_at_a_time(nest) > 1
+            kind = BlockBuilder if in_blocks_of_rows else FoldBuilder
         factoring.memories = self.memories
-        kind = FoldBuilder if nest.row_lanes or not nest.parallel else ColumnBuilder
         builder = kind(nest, self.target, factoring)
         builder.count = self.count
         if builder.chunked is not None:
@@ -444,13 +450,15 @@ class _PhaseWriter:
         self.allocs += [node for node in kernel.body if isinstance(node, Alloc)]
         return [node for node in kernel.body if not isinstance(node, Alloc)]
 
-    def _statements(self, nest: Nest, terms: int | None = None) -> tuple[Node, ...]:
-        return tuple(self._built(nest, _terms(nest) if terms is None else terms))
+    def write(self, nest: Nest, terms: int | None = None) -> None:
+        """Write the loops of `nest`."""
+        self.body += self.statements(nest, terms)
 
-    def _tasks(self, chunks: Nest, rest: Nest | None, *, is_last: bool) -> None:
-        """Write the chunks of a stage and what fills none."""
-        others = () if rest is None else self._statements(rest)
-        (loop,) = self._built(chunks, _terms(chunks), others)
+    def write_tasks(self, chunks: Nest, rest: Nest | None, *, is_last: bool) -> None:
+        """Write the chunks of a stage, and what fills none; in the last stage stores may go past the
+        cache."""
+        others = () if rest is None else tuple(self.statements(rest))
+        (loop,) = self.statements(chunks, rest=others)
         assert isinstance(loop, For)
         if rest is not None and chunks.chunks is None:
             loop = _with_last_task(loop, others)
