@@ -116,7 +116,9 @@ def _factored(kernel: Kernel, index: str, factoring: Factoring, step: str) -> Ke
             if isinstance(node, Store) and node.index.coefficient(last).terms:
                 raise NotApplicable(f"{step}: {last} is stored to rows whose length is a symbol")
         if factoring.lanes:
-            inner = with_body(loops[-1], loops[-1].body, carried=())
+            # lanes stand side by side, of which one alone may have an iteration
+            most = affine(max(_known_size(loops[-1]), 2))
+            inner = For(last, (affine(0),), (most,), 1, SERIAL, loops[-1].body)
             require_independent(kernel, inner, (*around, *loops[:-1]), step)
         names = {name for outer in (*loops, *around) for name in (outer.index, outer.end)} | memories
         factoring.lane, factoring.copy, factoring.block = (
