@@ -31,6 +31,7 @@ from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, choice, filled, kind_of, reshaped, run
+from .sized import unique
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
@@ -330,6 +331,28 @@ def places(x: Tensor) -> tuple[Selection, ...]:
     mask = wrap(_symbol(cast(x, BOOL)))
     iotas = [run("iota", shape=x.shape, axis=axis, dtype=INT64) for axis in range(x.ndim)]
     return tuple(Selection(mask, 0, iota, axis) for axis, iota in enumerate(iotas))
+
+
+def rows_of_places(x: Tensor) -> Selection:
+    """The indices of the elements of `x` that are not zero, one row each."""
+    mask = wrap(_symbol(cast(x, BOOL)))
+    columns = [run("iota", shape=(*x.shape, 1), axis=axis, dtype=INT64) for axis in range(x.ndim)]
+    return Selection(mask, 0, run("concat", *columns, axis=x.ndim))
+
+
+def distinct(x: Tensor, axis: int | None, equal_nan: bool) -> tuple[Any, ...]:
+    """The distinct elements of the traced `x`, or slices along `axis`, in ascending order; the indices of
+    their first occurrences; the indices that make `x` of them again, which are a Tensor; and their counts."""
+    place = 0 if axis is None else axis
+    extent = x.size if axis is None else x.shape[axis]
+    values, indices, inverse, counts = unique("unique", x, axis, extent, None, equal_nan=equal_nan)
+    there = run("gt", counts, 0)
+    return (
+        Selection(there, place, values).padded(),
+        Selection(there, 0, indices),
+        inverse,
+        Selection(there, 0, counts),
+    )
 
 
 def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any], Selection]:

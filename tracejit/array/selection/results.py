@@ -1,0 +1,60 @@
+"""Results of compiled calls whose length depends on values.
+
+Compiled code gives an array of the greatest length with the selected elements in front, and their number;
+`CutArray` is the container of the two in the structure of the results. Made anew of what a call has computed,
+it is the array of just the selected elements; under a trace it is a `Selection` again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...ir.dtypes import INT64
+from ...ir.graph import Value
+from ...pytree import register_pytree_node
+from ...tensors.tensor import Tensor
+from ..operands import cast, reshaped, run
+from ..reductions import sum as total
+from .masked_selection import Selection
+from .sized import kept
+
+
+class CutArray:
+    """The first `count` slices of `padded` along `axis`."""
+
+    __slots__ = ("axis", "count", "padded")
+
+    def __init__(self, axis: int, padded: Any, count: Any) -> None:
+        self.axis, self.padded, self.count = axis, padded, count
+
+    def __repr__(self) -> str:
+        return f"CutArray(axis={self.axis}, padded={self.padded!r}, count={self.count!r})"
+
+
+def in_front(x: Selection) -> CutArray:
+    """The elements of `x` in front of an array that has room for all, and their number."""
+    axis, whole, line = x._first, x._whole, reshaped(x._mask, (x._mask.size,))
+    whole = reshaped(whole, (*whole.shape[:axis], line.size, *whole.shape[axis + x._mask.ndim :]))
+    return CutArray(axis, kept("x[mask]", whole, line, axis, line.size, 0), total(cast(line, INT64)))
+
+
+def _cut(axis: int, parts: Any) -> Any:
+    """The selected elements; while `parts` are neither tensors nor arrays, the container of these."""
+    padded, count = parts
+    if not isinstance(padded, (Tensor, np.ndarray)):
+        return CutArray(axis, padded, count)
+    extent = padded.shape[axis]
+    if isinstance(padded, Tensor) and isinstance(padded._data, Value):
+        there = run("lt", run("iota", shape=(extent,), axis=0, dtype=INT64), count)
+        return Selection(there, axis, padded).padded()
+    number = int(count)
+    if number == extent:
+        return padded
+    first = padded[(*[slice(None)] * axis, slice(0, number))]
+    # few elements do not keep the memory of all
+    return first if 2 * number > extent else first.copy()
+
+
+register_pytree_node(CutArray, lambda cut: ((cut.padded, cut.count), cut.axis), _cut)
