@@ -18,7 +18,7 @@ import numpy as np
 from ...arguments.wrong_arguments import bound_arguments
 from ...base.records import record
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_inexact
-from ...ir.types import normalize_axes, normalize_axis
+from ...ir.types import normalize_axes
 from ...pytree import flatten
 from ...state import STATE
 from ...tensors.tensor import Tensor
@@ -27,10 +27,12 @@ from ..cumulative import cumsum
 from ..elementwise.floats import where as where_of
 from ..indexing.access import getitem
 from ..numpy_calls.protocol import public_function
-from ..operands import as_tensor, broadcast, cast, choice, filled, floating, reshaped, run
+from ..operands import broadcast, cast, choice, filled, floating, reshaped, run
+from . import positions
 from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
 
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
+#: Functions that join arrays along an axis.
 _JOINING: Final = ("append", "concat", "concatenate", "hstack")
 #: Functions beside reductions that work on each line along an axis by itself.
 _BY_ROW: Final = ("argsort", "cumprod", "cumsum", "diff", "flip", "log_softmax", "softmax", "sort")
@@ -50,10 +52,20 @@ def call_of_selections(
     if name == "bincount":
         return functools.partial(_counts, function, **arguments)
     if name in _JOINING:
-        return _joined(name, arguments)
+        return positions.joined(name, arguments)
+    if name in positions.OF_EACH:
+        return positions.of_each(name, function, arguments)
+    if name == "delete":
+        return positions.without(**arguments)
+    if name in ("dot", "matmul"):
+        return positions.product(*arguments.values()) if len(arguments) == 2 else None
     (_, x), *others = arguments.items()
     if name in ("ndim", "shape", "size") and not others:
         return functools.partial(getattr, x, name)
+    if name == "transpose" and isinstance(x, Selection):
+        return positions.transposed(**{"x": x, **dict(others)})
+    if name in ("unique", "unique_values") and not others and isinstance(x, Selection) and x.ndim == 1:
+        return functools.partial(positions.distinct_values, x)
     if "axis" not in inspect.signature(function).parameters:
         sizes = arguments.keys() & {"shape", "sizes"}  # which elementwise functions do not have
         return None if sizes else _elementwise(function, args, options)
@@ -64,6 +76,8 @@ def call_of_selections(
     axis = arguments.get("axis", parameters["axis"].default)
     if not ("where" in parameters or name in _OTHERS or name in _BY_ROW):
         return None
+    if axis is None and name in positions.ALONG and x.ndim == 1:
+        axis = 0
     axes = normalize_axes(name, axis, x.ndim)
     named = {key: value for key, value in others if value is not None and key != "axis"}
     before, rank = x._first, x._mask.ndim
@@ -72,6 +86,8 @@ def call_of_selections(
         return functools.partial(
             _by_row, x, public, {**named, "axis": along[0] if len(along) == 1 else along}
         )
+    if name in positions.ALONG:
+        return positions.ALONG[name](name, x, **named) if axes == (before,) else None
     call = _Reduction(name, public, x, axes, (*along, *range(before, before + rank)), named)
     reduction = _reduced if "where" in parameters else _OTHERS.get(name)
     return reduction and functools.partial(reduction, call)
@@ -91,38 +107,6 @@ def _at_places(function: Callable[..., Any], x: Any, key: Any, *value: Any) -> C
         return functools.partial(function, x, (mask, *rest), *value)
     whole = (*[index._whole for index in indices], *rest)
     return None if value else lambda: Selection(mask, 0, getitem(x, whole))
-
-
-def _joined(name: str, arguments: Mapping[str, Any]) -> Callable[[], Any] | None:
-    """Selections and arrays joined along the axis of the selected elements, in their order."""
-    options = {key: value for key, value in arguments.items() if value is not None}
-    appends = name == "append"
-    arrays = (options.pop("x"), options.pop("values")) if appends else options.pop("arrays")
-    parts = [part if isinstance(part, Selection) else as_tensor(part) for part in arrays]
-    rank = parts[0].ndim
-    axis = None if appends or "axis" in arguments else 0
-    axis = min(rank - 1, 1) if name == "hstack" else options.pop("axis", options.pop("dim", axis))
-    if axis is None and rank == 1:
-        axis = 0
-    if options or axis is None or any(part.ndim != rank for part in parts):
-        return None
-    place = normalize_axis(name, axis, rank)
-    if any(isinstance(part, Selection) and part._first != place for part in parts):
-        return None
-    masks, wholes = zip(*[_line(part, place) for part in parts], strict=True)
-    join = public_function("concatenate")
-    assert join is not None
-    whole = join(wholes, axis=place)
-    return lambda: Selection(run("concat", *masks, axis=0), place, whole)
-
-
-def _line(part: Any, place: int) -> tuple[Tensor, Tensor]:
-    """The mask along one axis, and the whole array with that axis at `place`."""
-    if not isinstance(part, Selection):
-        return filled(True, (part.shape[place],), BOOL), part
-    whole, mask = part._whole, part._mask
-    shape = (*whole.shape[:place], mask.size, *whole.shape[place + mask.ndim :])
-    return reshaped(mask, (mask.size,)), reshaped(whole, shape)
 
 
 def _elementwise(
@@ -272,6 +256,11 @@ _OTHERS: Final[dict[str, Callable[[_Reduction], Any]]] = {
     "ptp": lambda call: call.of("max", call.x) - call.of("min", call.x),
     "quantile": _ordered,
 }
+
+
+def sliced(x: Selection, part: slice) -> Selection:
+    """The elements of `x` in `part` of their axis."""
+    return positions.sliced(x, part)
 
 
 def element(x: Selection, key: Any) -> Any:

@@ -126,6 +126,11 @@ class Selection:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Selection) and key.dtype is BOOL:
             return self._within(key)
+        entries, place = self._entries(key)
+        part = entries[place]
+        if isinstance(part, slice) and part != _ALL:
+            entries[place] = _ALL
+            return MASKED_CALLS().sliced(self, part)[tuple(entries)]
         whole, first = self._whole_key(key)
         if first is None:
             return MASKED_CALLS().element(self, key)
@@ -148,16 +153,19 @@ class Selection:
             raise refused()
         return Selection(run("logical_and", self._mask, key._whole), 0, self._whole).padded()
 
-    def _whole_key(self, key: Any) -> tuple[tuple[Any, ...], int | None]:
-        """`key` for the whole array, and the place of the elements' axis in what it gives; None where it has
-        a number for that."""
+    def _entries(self, key: Any) -> tuple[list[Any], int]:
+        """`key` with an entry for each axis, and which of them is for that of the elements."""
         entries = list(key) if isinstance(key, tuple) else [key]
         missing = self.ndim - sum(entry is not None and entry is not Ellipsis for entry in entries)
         dots = [place for place, entry in enumerate(entries) if entry is Ellipsis] or [len(entries)]
         entries[dots[0] : dots[0] + 1] = [_ALL] * missing
+        return entries, [place for place, entry in enumerate(entries) if entry is not None][self._first]
+
+    def _whole_key(self, key: Any) -> tuple[tuple[Any, ...], int | None]:
+        """`key` for the whole array, and the place of the elements' axis in what it gives; None where it has
+        a number for that."""
+        entries, place = self._entries(key)
         slices = [entry is None or isinstance(entry, slice) for entry in entries]
-        axes = [place for place, entry in enumerate(entries) if entry is not None]
-        place = axes[self._first]
         if not slices[place] and np.ndim(entries[place]) == 0:
             return (), None
         if not slices[place] or entries[place] != _ALL:

@@ -11,14 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.dtypes import INT64
 from ...ir.graph import Value
 from ...pytree import register_pytree_node
 from ...tensors.tensor import Tensor
-from ..operands import cast, reshaped, run
-from ..reductions import sum as total
 from .masked_selection import Selection
-from .sized import kept
+from .positions import compact, prefix
 
 
 class CutArray:
@@ -35,9 +32,7 @@ class CutArray:
 
 def in_front(x: Selection) -> CutArray:
     """The elements of `x` in front of an array that has room for all, and their number."""
-    axis, whole, line = x._first, x._whole, reshaped(x._mask, (x._mask.size,))
-    whole = reshaped(whole, (*whole.shape[:axis], line.size, *whole.shape[axis + x._mask.ndim :]))
-    return CutArray(axis, kept("x[mask]", whole, line, axis, line.size, 0), total(cast(line, INT64)))
+    return CutArray(x._first, *compact(x))
 
 
 def _cut(axis: int, parts: Any) -> Any:
@@ -47,8 +42,7 @@ def _cut(axis: int, parts: Any) -> Any:
         return CutArray(axis, padded, count)
     extent = padded.shape[axis]
     if isinstance(padded, Tensor) and isinstance(padded._data, Value):
-        there = run("lt", run("iota", shape=(extent,), axis=0, dtype=INT64), count)
-        return Selection(there, axis, padded).padded()
+        return prefix(axis, padded, count)
     number = int(count)
     if number == extent:
         return padded
