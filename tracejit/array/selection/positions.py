@@ -101,7 +101,7 @@ def _last(x: Selection) -> Any:
     return True if x.dtype is BOOL else int(np.iinfo(x.dtype).max)
 
 
-def _sorted(name: str, x: Selection, **options: Any) -> Call:
+def _sorted(name: str, x: Selection, kind: str | None = None, **options: Any) -> Call:
     if options:
         return None
 
@@ -109,7 +109,7 @@ def _sorted(name: str, x: Selection, **options: Any) -> Call:
         whole, count = compact(x)
         line = prefix(x._first, whole, count)
         filled_up = choice(line.chosen(), whole, filled(_last(x), (), x.dtype))
-        return prefix(x._first, _public(name)(filled_up, axis=x._first, kind="stable"), count)
+        return prefix(x._first, _public(name)(filled_up, axis=x._first, kind=kind), count)
 
     return call
 
