@@ -222,7 +222,8 @@ def unique(
     With the others, a tuple: also the index of each one's first occurrence, the indices that make `x` of them
     again, and how often each occurs. Their number depends on values. With `size` it is that: the smallest
     ones, and behind them `fill_value`, by default the first of them, which occur 0 times. Without, what a
-    trace does with them is that with ``x[mask]``. Gradients go to the first occurrences. NumPy's `sorted` makes no difference.
+    trace does with them is that with ``x[mask]``. Gradients go to the first occurrences. NumPy's `sorted`
+    makes no difference.
 
     Example:
         >>> import tracejit as tj

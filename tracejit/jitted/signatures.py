@@ -249,11 +249,11 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
     array or number."""
     leaves, structure = flatten(result, exact=True)
-    if any([hasattr(leaf, "apply_selected") for leaf in leaves]):
-        result = structure.unflatten([
+    if any(hasattr(leaf, "apply_selected") for leaf in leaves):
+        fitting = [
             selection_results.in_front(leaf) if hasattr(leaf, "apply_selected") else leaf for leaf in leaves
-        ])
-        leaves, structure = flatten(result, exact=True)
+        ]
+        leaves, structure = flatten(structure.unflatten(fitting), exact=True)
     for position, leaf in enumerate(leaves):
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(

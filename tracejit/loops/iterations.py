@@ -94,7 +94,7 @@ class Combined:
 
     def __iter__(self) -> Iterator[Any]:
         if self.size is not None:
-            return itertools.combinations(*self.inner, self.size)
+            return itertools.combinations(self.inner[0], self.size)
         return itertools.product(*self.inner)
 
 
@@ -177,7 +177,9 @@ def _is_integer(value: Any) -> bool:
 def _is_array(value: Any) -> bool:
     if isinstance(value, StackedList):
         return value.stacked() is not None
-    return isinstance(value, (range, Selection, FlatElements, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
+    return isinstance(value, (range, Selection, FlatElements, *_OWN)) or (
+        isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0
+    )
 
 
 #: Replacements of Python's functions where a loop may be traced.

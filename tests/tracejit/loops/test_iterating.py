@@ -1,5 +1,5 @@
-"""Iterables of loops: ranges, arrays, enumerate, zip, reversed, arange, NumPy's indices, itertools, selections.
-While loops, too."""
+"""Iterables of loops: ranges, arrays, enumerate, zip, reversed, arange, indices, itertools, selections. While
+loops, too."""
 
 # ruff: noqa: B905, RUF007 - loops as users write them
 
@@ -420,7 +420,9 @@ def test_selections(x):
     jitted = tj.jit(f)
     np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
     assert {loop.outcome for loop in jitted.explain().signatures[0].loops} == {"compiled"}
-    np.testing.assert_allclose(tj.jit(tj.grad(lambda x: f(x)[0]))(x), tj.grad(lambda x: f(x)[0])(x), rtol=1e-12)
+    np.testing.assert_allclose(
+        tj.jit(tj.grad(lambda x: f(x)[0]))(x), tj.grad(lambda x: f(x)[0])(x), rtol=1e-12
+    )
 
 
 def test_rows_of_selections():

@@ -68,8 +68,8 @@ def argwhere(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
         tensor([[1],
                 [3]])
 
-    Raises ConcretizationError at rank 0 under a trace without `size`. Semantics: ``numpy.argwhere``; `size` as
-    in ``jax.numpy.argwhere``.
+    Raises ConcretizationError at rank 0 under a trace without `size`. Semantics: ``numpy.argwhere``; `size`
+    as in ``jax.numpy.argwhere``.
     """
     x = as_tensor(x)
     if size is None and x.is_traced and x.ndim:

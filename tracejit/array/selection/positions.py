@@ -95,7 +95,7 @@ def _bound(value: Any, default: Any, low: Any, high: Any, count: Tensor) -> Any:
 
 
 def _last(x: Selection) -> Any:
-    """What stands behind all elements in sorted order."""
+    """A number that stands behind all elements in sorted order, or is the greatest."""
     if is_inexact(x.dtype):
         return math.nan
     return True if x.dtype is BOOL else int(np.iinfo(x.dtype).max)

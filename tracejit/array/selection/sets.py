@@ -1,7 +1,7 @@
 """Arrays as sets of elements: membership, unions, intersections and differences.
 
-The sizes of these sets depend on values. With `size` they are known; without, a trace makes them with room for
-the largest set and selects; see ``sized`` and ``masked_selection``.
+The sizes of these sets depend on values. With `size` they are known; without, a trace makes them with room
+for the largest set and selects; see ``sized`` and ``masked_selection``.
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def union1d(x: Any, y: Any, *, size: int | None = None, fill_value: Any = None) 
         >>> tj.union1d([-1, 0, 1], [-2, 0, 2])
         tensor([-2, -1,  0,  1,  2])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.union1d``; `size` as in
-    ``jax.numpy.union1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.union1d``; `size` as in ``jax.numpy.union1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
     if is_open := _is_open(size, x, y):
@@ -115,8 +116,9 @@ def intersect1d(
         >>> tj.intersect1d([1, 3, 4, 3], [3, 1, 2, 1])
         tensor([1, 3])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.intersect1d``; `size` as in
-    ``jax.numpy.intersect1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.intersect1d``; `size` as in ``jax.numpy.intersect1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
     if is_open := _is_open(size, x, y):
@@ -169,8 +171,9 @@ def setdiff1d(
         >>> tj.setdiff1d([1, 2, 3, 2, 4], [3, 4, 5])
         tensor([1, 2])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.setdiff1d``; `size` as in
-    ``jax.numpy.setdiff1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.setdiff1d``; `size` as in ``jax.numpy.setdiff1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
     is_open = _is_open(size, x, y)
@@ -202,8 +205,9 @@ def setxor1d(
         >>> tj.setxor1d([1, 2, 3], [2, 3, 5])
         tensor([1, 5])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.setxor1d``; `size` as in
-    ``jax.numpy.setxor1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.setxor1d``; `size` as in ``jax.numpy.setxor1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
     is_open = _is_open(size, x, y)
@@ -275,7 +279,9 @@ def unique_all(x: Any, *, size: int | None = None, fill_value: Any = None) -> Un
         >>> tj.unique_all([1, 1, 2]).counts
         tensor([2, 1])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.unique_all``, the Array API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_all``, the Array API.
     """
     return UniqueAllResult(*_unique("unique_all", x, size, fill_value))
 
@@ -288,8 +294,9 @@ def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) ->
         >>> tj.unique_counts([1, 1, 2])
         UniqueCountsResult(values=tensor([1, 2]), counts=tensor([2, 1]))
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.unique_counts``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_counts``, the Array API.
     """
     result = _unique("unique_counts", x, size, fill_value)
     return UniqueCountsResult(result.values, result.counts)
@@ -304,8 +311,9 @@ def unique_inverse(x: Any, *, size: int | None = None, fill_value: Any = None) -
         >>> tj.unique_inverse([1, 1, 2])
         UniqueInverseResult(values=tensor([1, 2]), inverse_indices=tensor([0, 0, 1]))
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.unique_inverse``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_inverse``, the Array API.
     """
     result = _unique("unique_inverse", x, size, fill_value)
     return UniqueInverseResult(result.values, result.inverse)
@@ -319,7 +327,8 @@ def unique_values(x: Any, *, size: int | None = None, fill_value: Any = None) ->
         >>> tj.unique_values([2, 1, 1])
         tensor([1, 2])
 
-    Without `size`, what a trace does with it is that with ``x[mask]``. Semantics: ``numpy.unique_values``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_values``, the Array API.
     """
     return _unique("unique_values", x, size, fill_value).values

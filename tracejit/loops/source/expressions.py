@@ -12,8 +12,8 @@ from .syntax import Transformer, placed, walk
 RUNTIME: Final = "\0loops"
 #: Functions of Python, itertools and NumPy whose results loops go along.
 ITERATIONS: Final = frozenset((
-    "arange", "combinations", "enumerate", "ndenumerate", "ndindex", "pairwise", "product", "range", "reversed",
-    "zip",
+    "arange", "combinations", "enumerate", "ndenumerate", "ndindex", "pairwise", "product", "range",
+    "reversed", "zip",
 ))  # fmt: skip
 #: Objects of NumPy's that make arrays for an index.
 _INDEXED_BUILDERS: Final = frozenset(("r_", "c_"))

@@ -229,7 +229,9 @@ ERRORS = {
     "what two masks select": lambda x: (x[x > 0] + x[x < 0]).sum(),
     "an array of shape": lambda x: (x[x > 0] * np.arange(3.0)).sum(),
     "setitem": lambda x: x.copy().__setitem__(x > 1, x[x > 0]),
-    r"depends on values, and these are traced, at .*test_masked_calls.py:\d+": lambda x: x[x > 0][[0, 2]].sum(),
+    r"depends on values, and these are traced, at .*test_masked_calls.py:\d+": lambda x: x[x > 0][
+        [0, 2]
+    ].sum(),
     "dot": lambda x: np.dot(x[x > 0], x[x < 1]),
     "matmul": lambda x: x[x > 0] @ np.ones(3),
     "concatenate": lambda x: np.concatenate([x[x > 0], x[x < 0]], dtype="f4"),

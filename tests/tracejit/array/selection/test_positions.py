@@ -40,7 +40,11 @@ CALLS = {
 ROWS = {
     "slice of rows": lambda a: a[a[:, 0] > -4][1:, 2],
     "slice of elements": lambda a: a[a > 0][2:5],
-    "running": lambda a: (np.cumsum(a[a > 0]), np.cumsum(a[a[:, 0] > -4], axis=0), np.cumsum(a[a > 0], axis=0)),
+    "running": lambda a: (
+        np.cumsum(a[a > 0]),
+        np.cumsum(a[a[:, 0] > -4], axis=0),
+        np.cumsum(a[a > 0], axis=0),
+    ),
     "sort": lambda a: np.sort(a[a[:, 0] > -4], axis=0),
     "differences": lambda a: (np.diff(a[:, a[0] > -5]), np.diff(a[a[:, 0] > -4], axis=0)),
     "columns by a row": lambda a: (np.ones(3) @ a[:, a[0] > -4], a[a[:, 0] > -4] @ np.ones(4)),
@@ -121,7 +125,10 @@ def test_random_programs():
             try:
                 agrees(space["f"], x)
                 np.testing.assert_allclose(
-                    tj.jit(tj.grad(squares(space["f"])))(x), tj.grad(squares(space["f"]))(x), rtol=1e-9, atol=1e-12
+                    tj.jit(tj.grad(squares(space["f"])))(x),
+                    tj.grad(squares(space["f"]))(x),
+                    rtol=1e-9,
+                    atol=1e-12,
                 )
             except AssertionError as error:
                 raise AssertionError(f"seed {seed}, x = {x!r}\n{text}\n{error}") from error

@@ -1,4 +1,4 @@
-"""Results whose length depends on values: of jitted functions, with gradients, in containers, under traces."""
+"""Results whose length depends on values: with gradients, in containers, under traces."""
 
 import pickle
 
