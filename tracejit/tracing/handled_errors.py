@@ -68,6 +68,11 @@ def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
     return (OutOfBoundsError,) if kind.traits.indexes_operand else (OutOfBoundsError, IndexValueError)
 
 
+class RaisedInLoopError(BaseException):
+    """The end of a trace in which a step of a loop raises: the call runs as Python, which raises the error that
+    the step makes, of the values that it has. No ``except Exception`` of the program is meant."""
+
+
 class HandledErrors:
     """Operations of a trace whose errors code of the traced function would see, and those for which NumPy's
     error state asks for errors."""
