@@ -309,9 +309,10 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
-    """LLVM's linker. The older one ends the process on arm64 at addresses out of reach. JITLink makes tables
-    and stubs for them, and keeps some 10 KB of each image, so it is left alone elsewhere."""
-    return new_jit(use_jit_link=host().triple.startswith(("aarch64", "arm64")))
+    """LLVM's linker: JITLink, which lays an image out in one place, and makes tables and stubs for addresses out
+    of reach. The older one takes places apart for code and for constants, and ends the process where they lie
+    too far from each other. It is there for Windows alone, whose objects JITLink knows in part."""
+    return new_jit(use_jit_link="windows" not in host().triple)
 
 
 def new_jit(*, use_jit_link: bool) -> Any:
