@@ -111,6 +111,11 @@ def trace_call(
                     raise FailedCall(error) from error
                 raise TraceError(f"{name}: with these arguments {error}; pass others to look at it") from None
             except Exception as error:
+                merged = STATE.tracer.merged_error
+                if merged is not None and merged is not error:  # which the function has handled, and failed
+                    raise merged from error
+                if acts and handled.has_refused:
+                    raise FailedCall(error) from error
                 if (wanted := _wanted_value(error)) is not None:
                     raise wanted from error
                 differs = unformatted or shows_traced(error) or watched.has_written()

@@ -94,5 +94,6 @@ def of_two_loops(x, limit):
 
 
 PROGRAMS = [
-    with_a_message, own_class, asserts, in_the_else_of_branches, nested, in_a_while, behind_writes, of_two_loops,
+    with_a_message, own_class, asserts, in_the_else_of_branches, nested, in_a_while, behind_writes,
+    of_two_loops,
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""``break``, ``continue``, ``return``, ``raise``, ``assert`` and the ``else`` of loops as flags, so that a body
-ends where it ends.
+"""``break``, ``continue``, ``return``, ``raise``, ``assert`` and the ``else`` of loops as flags, so that a
+body ends where it ends.
 
 Each loop, and a function whose body is a part of loops, is a level with its `Exits`. A jump sets the flags
 of the level that it leaves; what follows a statement that may jump goes into its other branch, or under a
@@ -50,8 +50,8 @@ class Exits:
     """
 
     def __init__(self, number: int, function: int, *, is_function: bool = False, raises: bool = True) -> None:
-        """`number` is that of the level, `function` that of the value which is returned. `raises` says whether
-        a ``raise`` is a jump."""
+        """`number` is that of the level, `function` that of the value which is returned. `raises` says
+        whether a ``raise`` is a jump."""
         self.has_raises = raises and not is_function
         self.function = function
         self.value, self.returned = f"{RETURNED}_{function}", f"{FLAG}_returned_{function}"
