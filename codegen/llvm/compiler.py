@@ -309,9 +309,9 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
-    """LLVM's linker: JITLink, which lays an image out in one place, and makes tables and stubs for addresses out
-    of reach. The older one takes places apart for code and for constants, and ends the process where they lie
-    too far from each other. It is there for Windows alone, whose objects JITLink knows in part."""
+    """LLVM's linker: JITLink, which lays an image out in one place, and makes tables and stubs for addresses
+    out of reach. The older one takes places apart for code and for constants, and ends the process where
+    they lie too far from each other. It is there for Windows alone, whose objects JITLink knows in part."""
     return new_jit(use_jit_link="windows" not in host().triple)
 
 
