@@ -125,7 +125,7 @@ class Runtime(Comprehensions):
         """Whether the code is not traced, so that a loop may raise where it is written to."""
         return STATE.tracer is None
 
-    def raised(self) -> Exception:
+    def raised(self) -> BaseException:
         """The error of a trace in which a step of a loop raises."""
         return RaisedInLoopError("a step of a loop raises")
 

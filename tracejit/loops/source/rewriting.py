@@ -110,7 +110,7 @@ class FunctionRewriter:
         return lower_function(body, self._next)
 
     def _lowered_outside(self, body: Sequence[ast.stmt], *, handled: bool = False) -> list[ast.stmt]:
-        """`body` with loops without jumps; other statements keep theirs. It may be in a ``try``: `handled`."""
+        """`body` with loops without jumps; others keep theirs. `handled` says that it is in a ``try``."""
         result: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, (ast.For, ast.While)):
