@@ -2,7 +2,8 @@
 
 ``where(x > 0, log(x), 0)`` at x = 0 has the slope 0, but the chain rule's product for the logarithm is 0
 times infinity. Behind a ``where``, the cotangents of elements that were not chosen are 0 because of the mask;
-so there products by 0 are 0, and quotients of 0, whatever the other operand is.
+so there products by 0 are 0, and quotients of 0, whatever the other operand is. Where the choice is safe,
+matrix products and convolutions leave out terms with a factor 0 as well.
 """
 
 from __future__ import annotations
@@ -11,26 +12,46 @@ import math
 from typing import Any
 
 from ..dtypes import NUMBERS
+from ..kinds import Strength
 
 
 class StrongZeros:
-    """The ops of the namespace `b`, whose products and quotients have strong zeros."""
+    """The ops of the namespace `b`, whose products and quotients have zeros of `strength`."""
 
-    def __init__(self, b: Any) -> None:
+    def __init__(self, b: Any, strength: Strength) -> None:
         self.b = b
+        self.is_safe = strength is Strength.PRODUCTS
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.b, name)
 
     def mul(self, x: Any, y: Any) -> Any:
         """x y; `strong_mul` unless that is the same."""
-        return (
-            self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.b.strong_mul(x, y)
-        )
+        return self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.strong_mul(x, y)
 
     def div(self, x: Any, y: Any) -> Any:
         """x / y; `strong_div` unless that is the same."""
-        return self.b.div(x, y) if _is_plain(y) or _is_other(x, y) else self.b.strong_div(x, y)
+        return self.b.div(x, y) if _is_plain(y) or _is_other(x, y) else self.strong_div(x, y)
+
+    def strong_mul(self, x: Any, y: Any) -> Any:
+        """x y, and 0 where either is 0."""
+        return self.b.strong_mul(self._candidate(x), self._candidate(y))
+
+    def strong_div(self, x: Any, y: Any) -> Any:
+        """x / y, and 0 where x is 0."""
+        return self.b.strong_div(self._candidate(x), self._candidate(y))
+
+    def matmul(self, x: Any, y: Any) -> Any:
+        """The matrix product; `strong_matmul` where zeros are that strong."""
+        return self.b.strong_matmul(x, y) if self.is_safe else self.b.matmul(x, y)
+
+    def convolve(self, x: Any, w: Any, **attrs: Any) -> Any:
+        """The convolution; `strong_convolve` where zeros are that strong."""
+        return self.b.strong_convolve(x, w, **attrs) if self.is_safe else self.b.convolve(x, w, **attrs)
+
+    def _candidate(self, x: Any) -> Any:
+        """`x`, whose own gradients know that they come of a safe choice, if this one does."""
+        return self.b.safe_candidate(x) if self.is_safe and type(x) not in NUMBERS else x
 
 
 def _is_plain(value: Any) -> bool:

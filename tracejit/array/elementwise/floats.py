@@ -96,10 +96,18 @@ def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple
 @overload
 def where(condition: Any, *, size: int | None = ..., fill_value: Any = ...) -> tuple[Tensor, ...]: ...
 @overload
-def where(condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ...) -> Tensor: ...
+def where(
+    condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ..., safe: bool = ...
+) -> Tensor: ...
 @checks_itself
 def where(
-    condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = 0
+    condition: Any,
+    x: Any = None,
+    y: Any = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    safe: bool = False,
 ) -> Any:
     """`x` where `condition` is true, else `y`; the three broadcast.
 
@@ -123,9 +131,9 @@ def where(
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
     if isinstance(x, Tensor):
-        x = candidate(x)
+        x = candidate(x, safe=safe)
     if isinstance(y, Tensor):
-        y = candidate(y)
+        y = candidate(y, safe=safe)
     return _WHERE.run(condition, x, y)
 
 
