@@ -17,7 +17,7 @@ class Strength(enum.IntEnum):
     """Strength of the zeros in gradients that are there because a mask did not choose: the ops behind the
     choice in which they stay 0, whatever they are multiplied by. See ``transforms.strong_zeros``."""
 
-    #: None: 0 times infinity is NaN.
+    #: The zeros of floats: 0 times infinity is NaN.
     NONE = 0
     #: All ops up to the next matrix product or convolution.
     ELEMENTWISE = 1

@@ -11,8 +11,8 @@ with p for the op, s for signs, and x = f + e of finite and other elements, in y
     p(|s_e|, |s_y|) + p(|s_f|, |s_e'|)    the number of terms that are infinite or NaN
     p(s_e, s_y) + p(s_f, s_e')            those above 0 minus those below, NaN counted as neither
 
-Where both have one size, all such terms have one sign. Compiled code decides by a branch. Complex sums with a
-term that is not finite are those of the plain op.
+Where both have one size, all such terms have one sign; float32 counts 2^24 of them exactly. Compiled code
+decides by a branch. Complex sums with a term that is not finite are those of the plain op.
 """
 
 from __future__ import annotations
@@ -114,27 +114,18 @@ def _without_zeros(b: Any, product: Callable[[Any, Any], Any], x: Any, y: Any, p
     if dtype is FLOAT16:  # which cannot count far
         x, y = (b.cast(z, dtype=FLOAT32) for z in (x, y))
     real = real_dtype(x.dtype)
-    are_finite = [b.isfinite(z) for z in (x, y)]
+    x_finite, y_finite = b.isfinite(x), b.isfinite(y)
 
-    def parts(of: Callable[[Any], Any]) -> list[tuple[Any, Any, Any]]:
-        """Of each factor, what `of` makes of it, and that of its finite and of its other elements."""
-        wholes = [of(z) for z in (x, y)]
-        return [
-            (whole, b.where(finite, whole, 0.0), b.where(finite, 0.0, whole))
-            for whole, finite in zip(wholes, are_finite, strict=True)
-        ]
+    def of_others(of_x: Any, of_y: Any) -> Any:
+        """The product of what stands for x and y, over terms in which either is not finite."""
+        with_x = product(b.where(x_finite, 0.0, of_x), of_y)
+        return b.add(with_x, product(b.where(x_finite, of_x, 0.0), b.where(y_finite, 0.0, of_y)))
 
-    def of_others(of: Callable[[Any], Any]) -> Any:
-        """The sum of products of what `of` makes of the factors, over terms in which one is not finite."""
-        (_, x_finite, x_other), (y_whole, _, y_other) = parts(of)
-        return b.add(product(x_other, y_whole), product(x_finite, y_other))
-
-    (_, x_finite, _), (_, y_finite, _) = parts(lambda z: z)
-    total = product(x_finite, y_finite)
-    count = of_others(lambda z: b.cast(b.ne(z, 0.0), dtype=real))
+    total = product(b.where(x_finite, x, 0.0), b.where(y_finite, y, 0.0))
+    count = of_others(*[b.cast(b.ne(z, 0.0), dtype=real) for z in (x, y)])
     if is_complex(dtype):
         return b.where(b.eq(count, 0.0), total, plain)
-    balance = of_others(lambda z: b.where(b.isnan(z), 0.0, b.sign(z)))
+    balance = of_others(*[b.where(b.isnan(z), 0.0, b.sign(z)) for z in (x, y)])
     limit = b.where(b.eq(b.abs(balance), count), b.mul(balance, math.inf), math.nan)
     result = b.where(b.eq(count, 0.0), total, limit)
     return b.cast(result, dtype=dtype) if dtype is FLOAT16 else result

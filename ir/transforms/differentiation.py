@@ -68,8 +68,10 @@ def pull_back(
     body: Sequence[Instruction],
     seeds: dict[Value, Value],
     wrt: Sequence[Value],
+    strength: Strength | None = None,
 ) -> list[Value | None]:
-    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`.
+    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`, whose
+    zeros have the `strength`: by default, in a region, that of the cotangents of its instruction.
 
     *Requires*: `body`'s values are visible to `builder`. *Ensures*: only values on a path from `wrt` to a
     seed are visited; None where there is no path.
@@ -79,7 +81,7 @@ def pull_back(
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
-    strengths = dict.fromkeys(seeds, _strength.get())
+    strengths = dict.fromkeys(seeds, _strength.get() if strength is None else strength)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active, strengths)
@@ -168,6 +170,11 @@ def _note(strengths: dict[Value, Strength], values: Sequence[Value], strength: S
             strengths[value] = max(strength, strengths.get(value, strength))
 
 
+def strength_around() -> Strength:
+    """The strength of zeros in the cotangents of the instruction whose regions are differentiated."""
+    return _strength.get()
+
+
 def choice_in(regions: Sequence[Function]) -> Strength:
     """The most strength of the zeros behind an op of `regions` that chooses."""
     inside = (max(inner.op.chooses, choice_in(inner.regions)) for region in regions for inner in region.body)
@@ -217,10 +224,13 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
 
 
 def split_pullback(
-    function: Function, wrt: Sequence[int], positions: Sequence[int] | None = None
+    function: Function,
+    wrt: Sequence[int],
+    positions: Sequence[int] | None = None,
+    strength: Strength | None = None,
 ) -> Pullback:
     """Differentiate `function` and cut it where the cotangents come in: those of the results at
-    `positions`, by default of every floating one.
+    `positions`, by default of every floating one. `strength` as in `pull_back`.
 
     Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
     needs become residuals.
@@ -238,7 +248,7 @@ def split_pullback(
         seed = seeds.get(outputs[position])
         seeds[outputs[position]] = cotangent if seed is None else joint.add(seed, cotangent)
     targets = [args[position] for position in wrt]
-    pulled = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    pulled = pull_back(joint, tuple(joint.body[:length]), seeds, targets, strength)
     forward_body = tuple(joint.body[:length])
     joint.location = None
     forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need
