@@ -17,15 +17,16 @@ decides by a branch. Complex sums with a term that is not finite are those of th
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from ..builder import Builder
 from ..dtypes import FLOAT16, FLOAT32, is_complex, real_dtype
-from ..graph import Function
+from ..graph import Function, Instruction
 from ..registry import OPS, Attrs, Kind, Op, OpNamespace, Strength
 from ..transforms.batching import batch_pointwise
 from ..transforms.strong_zeros import StrongZeros
@@ -131,8 +132,45 @@ def _without_zeros(b: Any, product: Callable[[Any, Any], Any], x: Any, y: Any, p
     return b.cast(result, dtype=dtype) if dtype is FLOAT16 else result
 
 
+def by_branch(
+    b: Any, plain_op: Op, operands: Sequence[Any], attrs: Attrs, views: Sequence[Sequence[Instruction]]
+) -> Any:
+    """The strong form of the bilinear `plain_op`: its result, or where that is not all finite the one without
+    terms that have a factor 0.
+
+    Each of the `operands` is what the `views` of it are of, which both branches read.
+    """
+
+    def product(b: Any, x: Any, y: Any) -> Any:
+        viewed = []
+        for value, chain in zip((x, y), views, strict=True):
+            for view in chain:
+                (value,) = b.append(view.op, (value,), view.attrs)
+            viewed.append(value)
+        return b.apply(plain_op, tuple(viewed), attrs)
+
+    def region(name: str, *, exact: bool) -> Function:
+        b: Any = Builder()
+        x, y, plain = (b.parameter(value.type) for value in (*operands, result))
+        if exact:
+            plain = _without_zeros(b, functools.partial(product, b), x, y, plain)
+        return b.finish(name, [plain])  # type: ignore[no-any-return]
+
+    result = product(b, *operands)
+    if result.dtype.kind not in "fc":
+        return result
+    is_finite = b.all(b.isfinite(result), axes=tuple(range(len(result.shape))))
+    regions = (region("without_zeros", exact=True), region("finite", exact=False))
+    return b.append(OPS["switch"], (is_finite, *operands, result), {}, regions=regions)[0]
+
+
+#: The plain ops, by names of their strong forms.
+PLAIN: Final[dict[str, Op]] = {}
+
+
 def _strong(plain_op: Op, name: str, doc: str, vjp: dict[str, Callable[..., Any]]) -> Op:
-    """The strong op of the bilinear `plain_op`."""
+    """The strong form of the bilinear `plain_op`."""
+    PLAIN[name] = plain_op
 
     def evaluate(x: Any, y: Any, **attrs: Any) -> Any:
         plain = plain_op.eval(x, y, **attrs)
@@ -141,25 +179,10 @@ def _strong(plain_op: Op, name: str, doc: str, vjp: dict[str, Callable[..., Any]
         with np.errstate(all="ignore"):
             return _without_zeros(_ON_ARRAYS, lambda x, y: plain_op.eval(x, y, **attrs), x, y, plain)
 
-    def decompose(b: Any, x: Any, y: Any, **attrs: Any) -> Any:
-        plain = b.apply(plain_op, (x, y), attrs)
-        if plain.dtype.kind not in "fc":
-            return plain
-        is_finite = b.all(b.isfinite(plain), axes=tuple(range(len(plain.shape))))
-        operands = (x, y, plain)
-        regions = (region(f"{name}_exactly", operands, attrs), region(plain_op.name, operands, attrs))
-        return b.append(OPS["switch"], (is_finite, *operands), {}, regions=regions)[0]
-
-    def region(title: str, operands: tuple[Any, ...], attrs: Attrs) -> Function:
-        b: Any = Builder()
-        x, y, plain = (b.parameter(operand.type) for operand in operands)
-        if title != plain_op.name:
-            plain = _without_zeros(b, lambda x, y: b.apply(plain_op, (x, y), attrs), x, y, plain)
-        return b.finish(title, [plain])  # type: ignore[no-any-return]
-
     return define(
         name, Kind.COMPOSITE, " ".join(plain_op.params), doc=doc, infer=plain_op.infer, eval=evaluate,
-        decompose=decompose, vjp=vjp, attrs=plain_op.attrs, batch=plain_op.batch, chooses=Strength.PRODUCTS,
+        decompose=lambda b, x, y, **attrs: by_branch(b, plain_op, (x, y), attrs, ((), ())), vjp=vjp,
+        attrs=plain_op.attrs, batch=plain_op.batch, chooses=Strength.PRODUCTS,
     )  # fmt: skip
 
 
