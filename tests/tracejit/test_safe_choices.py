@@ -339,6 +339,11 @@ def test_integers_and_numbers() -> None:
     assert tj.jit(lambda x: tj.where(x > 1, x, 0, safe=True))(np.arange(3)).tolist() == [0, 0, 2]
 
 
+def test_a_condition_alone_is_no_choice() -> None:
+    with pytest.raises(tj.ArgumentError, match="safe= is for a choice between x and y"):
+        tj.where([True, False], safe=True)
+
+
 def test_a_factorization_ends_it() -> None:
     """An infinity in a matrix makes all of its inverse NaN: no zero of that is due to a mask."""
     slope = INF * np.ones(2)
