@@ -29,7 +29,7 @@ from ..dtypes import FLOAT16, FLOAT32, is_complex, real_dtype
 from ..graph import Function, Instruction
 from ..registry import OPS, Attrs, Kind, Op, OpNamespace, Strength
 from ..transforms.batching import batch_pointwise
-from ..transforms.strong_zeros import StrongZeros
+from ..transforms.strong_zeros import with_zeros
 from .contraction import MATMUL, swap_last
 from .define import define, elementwise
 from .signal.convolution import CONVOLVE, w_rule, x_rule
@@ -186,8 +186,8 @@ def _strong(plain_op: Op, name: str, doc: str, vjp: dict[str, Callable[..., Any]
     )  # fmt: skip
 
 
-def _safe(b: Any) -> StrongZeros:
-    return StrongZeros(b, Strength.PRODUCTS)
+def _safe(b: Any) -> Any:
+    return with_zeros(b, Strength.PRODUCTS)
 
 
 STRONG_MATMUL = _strong(

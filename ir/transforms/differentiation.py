@@ -14,10 +14,11 @@ from ..dtypes import is_differentiable
 from ..graph import Function, Instruction, Value
 from ..registry import NONDIFF, Op, Rule, Strength
 from ..types import TensorType
-from .strong_zeros import StrongZeros
+from .strong_zeros import with_zeros
 
+_WEAK: Final = Strength.NONE
 #: Strength of the zeros in the cotangents of the Functions that are differentiated, regions of another one.
-_strength: Final[contextvars.ContextVar[Strength]] = contextvars.ContextVar("strength", default=Strength.NONE)
+_strength: Final[contextvars.ContextVar[Strength]] = contextvars.ContextVar("strength", default=_WEAK)
 
 
 def rule_arguments(
@@ -108,11 +109,12 @@ def _differentiate(
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
-    strength = strengths.get(instruction.results[0], Strength.NONE)
-    if strength <= op.kind.traits.ends_zeros:
-        strength = Strength.NONE
-    _note(strengths, operands, max(strength, op.chooses))
-    b: Any = StrongZeros(builder, strength) if strength else builder
+    strength = strengths.get(instruction.results[0], _WEAK)
+    if strength and strength <= op.kind.traits.ends_zeros:
+        strength = _WEAK
+    if strength or op.chooses:
+        _note(strengths, operands, strength if strength > op.chooses else op.chooses)
+    b: Any = with_zeros(builder, strength) if strength else builder
     builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
         if operand not in active or not is_differentiable(operand.dtype):
@@ -151,7 +153,7 @@ def _differentiate_regions(
     builder.location = instruction.location and instruction.location.of_gradient()
     strength = max(
         choice_in(instruction.regions),
-        *[strengths.get(result, Strength.NONE) for result in instruction.results],
+        *[strengths.get(result, _WEAK) for result in instruction.results],
     )
     _note(strengths, instruction.operands, strength)
     parts = pull_regions(builder, instruction, result_cotangents, strength)
@@ -165,9 +167,9 @@ def _differentiate_regions(
 
 def _note(strengths: dict[Value, Strength], values: Sequence[Value], strength: Strength) -> None:
     """Note that the cotangents of `values` have zeros of `strength`."""
-    if strength:
-        for value in values:
-            strengths[value] = max(strength, strengths.get(value, strength))
+    for value in values:
+        if strengths.get(value, _WEAK) < strength:
+            strengths[value] = strength
 
 
 def strength_around() -> Strength:

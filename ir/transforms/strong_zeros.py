@@ -15,23 +15,40 @@ from ..dtypes import NUMBERS
 from ..kinds import Strength
 
 
-class StrongZeros:
-    """The ops of the namespace `b`, whose products and quotients have zeros of `strength`."""
+def with_zeros(b: Any, strength: Strength) -> Any:
+    """The ops of the namespace `b` for gradients whose zeros have the `strength`, which is not none."""
+    return _StrongZeros(_SafeZeros(b) if strength is Strength.PRODUCTS else b)
 
-    def __init__(self, b: Any, strength: Strength) -> None:
+
+class _StrongZeros:
+    """The ops of the namespace `b`, whose products and quotients have strong zeros."""
+
+    def __init__(self, b: Any) -> None:
         self.b = b
-        self.is_safe = strength is Strength.PRODUCTS
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.b, name)
 
     def mul(self, x: Any, y: Any) -> Any:
         """x y; `strong_mul` unless that is the same."""
-        return self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.strong_mul(x, y)
+        return (
+            self.b.mul(x, y) if _is_plain(x) or _is_plain(y) or _is_other(x, y) else self.b.strong_mul(x, y)
+        )
 
     def div(self, x: Any, y: Any) -> Any:
         """x / y; `strong_div` unless that is the same."""
-        return self.b.div(x, y) if _is_plain(y) or _is_other(x, y) else self.strong_div(x, y)
+        return self.b.div(x, y) if _is_plain(y) or _is_other(x, y) else self.b.strong_div(x, y)
+
+
+class _SafeZeros:
+    """The ops of the namespace `b`, in which matrix products and convolutions have strong zeros, and
+    gradients behind products and quotients with strong zeros have safe ones."""
+
+    def __init__(self, b: Any) -> None:
+        self.b = b
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.b, name)
 
     def strong_mul(self, x: Any, y: Any) -> Any:
         """x y, and 0 where either is 0."""
@@ -42,16 +59,15 @@ class StrongZeros:
         return self.b.strong_div(self._candidate(x), self._candidate(y))
 
     def matmul(self, x: Any, y: Any) -> Any:
-        """The matrix product; `strong_matmul` where zeros are that strong."""
-        return self.b.strong_matmul(x, y) if self.is_safe else self.b.matmul(x, y)
+        """The matrix product without terms that have a factor 0."""
+        return self.b.strong_matmul(x, y)
 
     def convolve(self, x: Any, w: Any, **attrs: Any) -> Any:
-        """The convolution; `strong_convolve` where zeros are that strong."""
-        return self.b.strong_convolve(x, w, **attrs) if self.is_safe else self.b.convolve(x, w, **attrs)
+        """The convolution without terms that have a factor 0."""
+        return self.b.strong_convolve(x, w, **attrs)
 
     def _candidate(self, x: Any) -> Any:
-        """`x`, whose own gradients know that they come of a safe choice, if this one does."""
-        return self.b.safe_candidate(x) if self.is_safe and type(x) not in NUMBERS else x
+        return x if type(x) in NUMBERS else self.b.safe_candidate(x)
 
 
 def _is_plain(value: Any) -> bool:

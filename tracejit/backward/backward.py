@@ -276,13 +276,19 @@ class _Pass:
 
     def _note_choice(self, node: Node) -> None:
         """Note where cotangents go to that are 0 where a mask did not choose."""
-        strength = max(node.chooses, self.chosen.get(node, Strength.NONE))
+        chosen, strength = self.chosen, node.chooses
+        around = chosen.get(node)
+        if around is not None and around > strength:
+            strength = around
         if not strength:
             return
         for parent in node.parents:
             place = parent.node if type(parent) is Output else parent
+            known = chosen.get(place)
+            if known is strength or (known is not None and known > strength):
+                continue
             if type(place) is not OpNode or strength > place.plan.ends_zeros:
-                self.chosen[place] = max(strength, self.chosen.get(place, strength))
+                chosen[place] = strength
 
     def _engine_of(self, node: Node) -> Engine:
         """The engine for the cotangents of `node`."""

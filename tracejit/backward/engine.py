@@ -16,7 +16,7 @@ from ..ir.dtypes import NUMBERS
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
 from ..ir.registry import OPS, Attrs, Op, OpNamespace, Strength
-from ..ir.transforms.strong_zeros import StrongZeros
+from ..ir.transforms.strong_zeros import with_zeros
 from ..ir.types import Shape
 from ..state import STATE
 from ..tape.liveness import is_live
@@ -129,8 +129,8 @@ class Engine:
         #: The engines for nodes behind a choice, by `Strength`: the same, with strong zeros.
         self.by_strength: tuple[Engine, ...] = ()
         if strength:
-            self.namespace = StrongZeros(self.namespace, strength)
-            self.traced = StrongZeros(self.traced, strength)
+            self.namespace = with_zeros(self.namespace, strength)
+            self.traced = with_zeros(self.traced, strength)
         else:
             others = list(Strength)[1:]
             self.by_strength = (
