@@ -23,7 +23,7 @@ from tracejit.ir.types import TensorType
 from tracejit.ir.verifier import verify
 from tracejit.runtime.executable import Executable
 
-from .samples import DTYPES, ELSEWHERE, Sample, np_convolve, numpy_meaning, samples_of
+from .samples import DTYPES, ELSEWHERE, STRONG_SUMS, Sample, np_convolve, numpy_meaning, samples_of
 from .support import Array, check_round_trip, function_of, interpret, mismatch, native, run_native, type_of
 
 NAMES = [op.name for op in OPS if op.name not in ELSEWHERE]
@@ -110,11 +110,13 @@ def _terms(op: Op, sample: Sample) -> Any:
         axis, back = sample.attrs["axis"], slice(None, None, -1) if sample.attrs["reverse"] else slice(None)
         turned = (slice(None),) * axis + (back,)
         return np.cumsum(sizes[0][turned], axis=axis)[turned]
-    if op.kind is Kind.CONTRACTION:
+    if op.name in STRONG_SUMS:
+        sizes = [np.where(np.isfinite(size), size, 0.0) for size in sizes]
+    if op.kind is Kind.CONTRACTION or op.name == "strong_matmul":
         return np.matmul(*sizes) * sizes[0].shape[-1]
     if op.kind is Kind.FOURIER:
         return np.full(sample.operands[0].shape[:0], np.sum(sizes[0]) * abs(sample.attrs["scale"]))
-    if op.kind is Kind.CONVOLUTION:
+    if op.kind is Kind.CONVOLUTION or op.name == "strong_convolve":
         return np_convolve(*sizes, **sample.attrs) * np.prod(sample.operands[1].shape[-3:])
     return None
 

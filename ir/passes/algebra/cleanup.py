@@ -11,10 +11,12 @@ from ....base.errors import TracejitError
 from ...builder import Builder
 from ...dataflow import has_effect
 from ...graph import Function, Instruction, Substitution, Value
+from ...ops.strong_zeros import PLAIN
 from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
 from .adjugates import factored_adjugate
+from .strong_products import branching_product
 from .values_with_vectors import with_vectors
 
 
@@ -23,7 +25,9 @@ def decompose(function: Function) -> Function:
     composites: dict[str, Sequence[Rule]] = {
         op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose
     }
-    return rewrite(_expand_regions(function), {**composites, "adjugate": (factored_adjugate,)})
+    products = dict.fromkeys(PLAIN, (branching_product,))
+    own: dict[str, Sequence[Rule]] = {"adjugate": (factored_adjugate,), **products}
+    return rewrite(_expand_regions(function), {**composites, **own})
 
 
 def _expand_regions(function: Function) -> Function:

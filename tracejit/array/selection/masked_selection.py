@@ -35,7 +35,7 @@ from .sized import unique
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
-_OF_EACH: Final = ("candidate", "copy", "imag", "real", "stop_gradient")
+_OF_EACH: Final = ("candidate", "copy", "imag", "real", "safe_candidate", "stop_gradient")
 
 
 class _SelectedShape(tuple[Any, ...]):
