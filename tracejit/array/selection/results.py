@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir.graph import Value
 from ...pytree import register_pytree_node
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from .masked_selection import Selection
 from .positions import compact, prefix
 
@@ -46,9 +46,12 @@ def _cut(axis: int, parts: Any) -> Any:
     number = int(count)
     if number == extent:
         return padded
-    first = padded[(*[slice(None)] * axis, slice(0, number))]
-    # few elements do not keep the memory of all
-    return first if 2 * number > extent else first.copy()
+    part = (*[slice(None)] * axis, slice(0, number))
+    few = 2 * number <= extent  # these do not keep the memory of all
+    if isinstance(padded, Tensor) and not padded._requires_grad:  # and nobody else has it
+        array = padded._data[part]
+        return wrap(array.copy() if few else array)
+    return padded[part].copy() if few else padded[part]
 
 
 register_pytree_node(CutArray, lambda cut: ((cut.padded, cut.count), cut.axis), _cut)
