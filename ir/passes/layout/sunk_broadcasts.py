@@ -29,7 +29,7 @@ from ...ops.signal.fourier import has_pairs
 from ...registry import OPS, Attrs, Kind, Op
 from ...types import Shape
 from ..algebra.cleanup import dce
-from ..algebra.repeated_lines import LINE_RULES
+from ..algebra.simplify import LINE_RULES
 from ..rewriting import constant_of, defined_by
 from . import LARGE, is_large_broadcast
 from .constant_lines import along_constant_line
