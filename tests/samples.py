@@ -6,6 +6,7 @@ sample is kept where the op's type rule accepts it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -17,7 +18,11 @@ import numpy as np
 from tracejit.base.errors import TracejitError
 from tracejit.ir.dtypes import BY_NAME
 from tracejit.ir.registry import Kind, Op
+from tracejit.surface.elementwise import ELEMENTWISE
 
+from .derivatives.checking import value_at
+from .derivatives.entries import Entry
+from .derivatives.table import ENTRIES
 from .support import Array, type_of
 
 SHAPES = [(), (1,), (0,), (3,), (17,), (5, 33), (2, 3, 4), (100,)]
@@ -752,7 +757,6 @@ _RENAMED = {
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
     "warn_unless_zero": lambda x, mask, of: x,
     "cast": lambda x, dtype: x.astype(dtype),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sech_squared": _by_math(_sech_squared), "lorentzian": _np_lorentzian,
     "strong_mul": _np_strong_product,
     "strong_div": _np_strong_quotient, "candidate": lambda x: x, "safe_candidate": lambda x: x,
@@ -780,17 +784,41 @@ _RENAMED = {
 
 
 def numpy_meaning(op: Op) -> Callable[..., Any]:
-    """NumPy's function for `op`: the one in the table, or the one of the same name."""
+    """NumPy's function for `op`: the one in the table, or the one of the same name. Of an op that NumPy lacks
+    the row of derivatives says it."""
     renamed = _RENAMED.get(op.name) or getattr(np, op.name, None)
-    if renamed is None:
-        raise LookupError(f"op {op.name}: tests/samples.py does not say what it is in NumPy")
-    return _in_float32(renamed) if op.kind in _ADDING or op.name in STRONG_SUMS else renamed
+    if renamed is not None:
+        return _in_float32(renamed) if op.kind in _ADDING or op.name in STRONG_SUMS else renamed
+    if row_of(op) is not None:
+        return functools.partial(_by_row, op)
+    raise LookupError(
+        f"op {op.name}: NumPy has none of that name, tests/derivatives no row of a function that runs it, and"
+        " tests/samples.py does not say what it means"
+    )
+
+
+def row_of(op: Op) -> Entry | None:
+    """The row of derivatives that says what `op` means; None where NumPy or the table does, or nobody."""
+    if op.name in _RENAMED or hasattr(np, op.name):
+        return None
+    names = {name for row in ELEMENTWISE if row.runs == op.name for name in row.names.split()}
+    return next((entry for entry in ENTRIES if entry.name in names), None)
+
+
+def _by_row(op: Op, *operands: Array) -> Array:
+    """The values of `op` by its row: where that says nothing, as at NaN, they are those of the record; so are
+    zeros, which have no sign there."""
+    entry, values = row_of(op), np.array(op.eval(*operands))
+    assert entry is not None
+    for place in np.ndindex(values.shape):
+        truth = value_at(entry, [float(operand[place]) for operand in operands])
+        if truth is not None and not truth == values[place] == 0:
+            values[place] = float(truth)
+    return values
 
 
 #: Ops of kinds that are not `_ADDING`, which add up.
 STRONG_SUMS = ("strong_matmul", "strong_convolve")
-
-
 #: Kinds of ops that add up or multiply many elements: where NumPy rounds every sum to float16, they do not.
 _ADDING = (Kind.REDUCTION, Kind.CUMULATIVE, Kind.SCATTER, Kind.HISTOGRAM, Kind.CONTRACTION, Kind.CONVOLUTION)
 
