@@ -4,7 +4,7 @@ Importing `llvmlite.binding` takes 18 ms beside the 4 ms in which the library it
 load together. Code that passes none of LLVM's passes, as of the baseline tier, needs twenty functions. They
 are called here, by their C interface (`library`), and the first call of a process need not wait for the rest
 (`llvm_binding`), which loads with the first module that LLVM's passes, its linker or its printers are asked
-for. Both talk to one library with one state. See docs/decisions/0035-llvms-library.md.
+for. Both talk to one library with one state. See docs/decisions/0037-llvms-library.md.
 
 llvmlite does not promise that interface. It is the same from 0.45 to 0.50; with any other version, what
 llvmlite declares for its functions is compared first (`differences`).
