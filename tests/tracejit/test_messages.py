@@ -95,7 +95,7 @@ def index_of_an_array() -> None:
 
 
 def known_mask_of_an_array() -> None:
-    tj.jit(lambda x, mask: x[mask])(tj.ones(2), np.array([True, False]))
+    tj.jit(lambda x, mask: x[mask].reshape(1, -1))(tj.ones(2), np.array([True, False]))
 
 
 def range_of_a_traced_number() -> None:
