@@ -197,6 +197,8 @@ class _Writer:
         self.folds = None
         self.left_out: tuple[For, int] | None = None
         self.surveyed: _Survey | None = None
+        #: Values that the loop around hands on.
+        self.held = 0
         #: Lanes of the kernel's vectors.
         self.width = 1
         self.tasks = Reg("%begin", "i64"), Reg("%end", "i64")
@@ -398,7 +400,7 @@ class _Writer:
             for node in nodes:
                 self._node(node)
 
-        side_by_side(self.w, len(copies), write)
+        side_by_side(self.w, len(copies), write, self.held)
         self.copies, self.copy = copies, outer
 
     def _write_copies(self, copies: list[_Copy]) -> None:
@@ -647,7 +649,9 @@ class _Writer:
     def _body(self, loop: For, index: Reg, state: Sequence[Reg]) -> list[Reg]:
         """Write one iteration of `loop`; the values that it hands on."""
         self._know([carry.name for carry in loop.carried], state)
+        held, self.held = self.held, len(loop.carried)
         self._inside(loop, index, lambda: self.block(loop.body))
+        self.held = held
         return self._next_values(loop)
 
     def _serial(self, loop: For) -> None:
