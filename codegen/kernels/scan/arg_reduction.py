@@ -55,12 +55,12 @@ from ...nest.reductions.rows import streamed_last
 from ...nest.schedule import schedule
 from ...nest.tasks import task_count
 
-#: The time to look through a vector, to fold a block, and to choose among blocks, as numbers of vectors that
-#: are folded. Measured on Zen 4: lines of 100 f64 and 300 f32 take 0.8 of the time as one block that they do
-#: as two, lines of 1000 f64 as five 0.7 of that as one.
+#: The time to look through a vector, as a number of vectors that are folded; and to fold a block, and to
+#: choose among blocks, as bytes that are. Measured on Zen 4: lines of 100 f64 and 300 f32 take 0.8 of the
+#: time as one block that they do as two, lines of 1000 f64 as five 0.7 of that as one.
 SEARCH_VECTORS: Final = 2.5
-BLOCK_VECTORS: Final = 7.0
-CHOICE_VECTORS: Final = 20.0
+BLOCK_BYTES: Final = 448
+CHOICE_BYTES: Final = 1280
 #: The folds of extrema, and the comparisons that hold where an element is no better than the best one.
 _FOLDS: Final = {"argmax": ("max", "le"), "argmin": ("min", "ge")}
 #: The indices of a block, of the kept extremum of one, and of an element that is compared.
@@ -119,18 +119,20 @@ def loops_of(nest: Nest, instruction: Instruction, target: Target) -> LoopKernel
 def extrema_of(nest: Nest) -> Alloc:
     """Memory for the extrema of the blocks that a line is cut into, as many as take least time: each is
     folded, and one is looked through. Columns are one. It is used where tasks share it."""
-    extent, lanes = math.prod(nest.sizes[nest.parallel :]), nest.lanes
+    extent, lanes, value = math.prod(nest.sizes[nest.parallel :]), nest.lanes, nest.members[0].value
+    nbytes = lanes * value.dtype.itemsize
 
     def vectors(count: int) -> float:
         size = extent - (count - 1) * (extent // count)
         whole, rest = divmod(size, lanes)
         own = whole + whole % nest.unroll + 2 * (rest > 0)  # those that fill no group wait for each other
-        return count * (own + BLOCK_VECTORS) + (count > 1) * CHOICE_VECTORS + own * SEARCH_VECTORS
+        overhead = (count * BLOCK_BYTES + (count > 1) * CHOICE_BYTES) / nbytes
+        return count * own + overhead + own * SEARCH_VECTORS
 
     most = 1 + math.isqrt(extent // lanes) if nest.row_lanes else 1
     count = min(range(1, most + 1, 1 + most // 64), key=vectors)
     shared = count > 1 and nest.split is not None
-    return Alloc("s1", SHORT_NAME[nest.members[0].value.dtype], affine(count), shared)
+    return Alloc("s1", SHORT_NAME[value.dtype], affine(count), shared)
 
 
 class _Builder(columns.ColumnBuilder):
@@ -166,7 +168,9 @@ class _Builder(columns.ColumnBuilder):
         if len(nest.sizes) == nest.parallel:
             return steps
         for index, dtype in ((self.dims[-1], self.dtype), (ELEMENT, self.place)):
-            lanes = min(target.lanes(dtype), nest.lanes, 1 << (self.size - 1).bit_length())
+            # masks in vectors are packed for narrower places, those in registers of their own are not
+            most = nest.lanes if target.fast_masks else target.lanes(dtype)
+            lanes = min(most, target.lanes(dtype), 1 << (self.size - 1).bit_length())
             several = min(nest.unroll, 1 << max(1, self.size // lanes).bit_length() - 1)
             steps.append(("rfactor", (index, lanes, several, nest.copies, self.size)))
         return steps
