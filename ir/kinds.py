@@ -13,6 +13,18 @@ import enum
 from ..base.records import record
 
 
+class Strength(enum.IntEnum):
+    """Strength of the zeros in gradients that are there because a mask did not choose: the ops behind the
+    choice in which they stay 0, whatever they are multiplied by. See ``transforms.strong_zeros``."""
+
+    #: The zeros of floats: 0 times infinity is NaN.
+    NONE = 0
+    #: All ops up to the next matrix product or convolution.
+    ELEMENTWISE = 1
+    #: Matrix products and convolutions as well, up to the next factorization.
+    PRODUCTS = 2
+
+
 class ViewReads(enum.Enum):
     """Views of memory that a kernel reads in place. Operands that are other views are first copied."""
 
@@ -47,9 +59,9 @@ class Traits:
     updates_operand: bool = False
     #: Whether the last operands are indices into the first one, which is read or written there alone.
     indexes_operand: bool = False
-    #: Whether results are sums of products with many elements, so that no 0 in a gradient behind it is due to
-    #: a mask.
-    mixes: bool = False
+    #: The most strength of zeros in gradients that ends at these ops, whose results are sums of products with
+    #: many elements.
+    ends_zeros: Strength = Strength.NONE
     #: Whether the op is its last region, computed by one kernel.
     grouped: bool = False
     #: Whether each line of the result along the attribute `axis` is computed from that line of the operand,
@@ -87,8 +99,14 @@ class Kind(enum.Enum):
     HISTOGRAM = "histogram", Traits(can_fail=True)
     COMPACTION = "compaction", Traits(along_axis=True)
     FOURIER = "fourier", Traits(movable=True, by_lines=True, along_axis=True)
-    CONTRACTION = "contraction", Traits(mixes=True, movable=True, reads_views=ViewReads.MATRICES)
-    CONVOLUTION = "convolution", Traits(mixes=True, movable=True, reads_views=ViewReads.ANY)
+    CONTRACTION = (
+        "contraction",
+        Traits(ends_zeros=Strength.ELEMENTWISE, movable=True, reads_views=ViewReads.MATRICES),
+    )
+    CONVOLUTION = (
+        "convolution",
+        Traits(ends_zeros=Strength.ELEMENTWISE, movable=True, reads_views=ViewReads.ANY),
+    )
     CREATION = "creation", Traits(has_kernel=False, computes=False, movable=True)
     ALLOCATION = "allocation", Traits(has_kernel=False, computes=False)
     COMPOSITE = "composite", Traits(computes=False, can_fail=True)
@@ -98,7 +116,7 @@ class Kind(enum.Enum):
     WHILE = "while", Traits(computes=False, control=True, can_fail=True, step_regions=(1,), label="loop")
     SCAN = "scan", Traits(computes=False, control=True, can_fail=True, step_regions=(0,), label="loop")
     REWIND = "rewind", Traits(computes=False, control=True, can_fail=True, step_regions=(1, 2), label="loop")
-    LINALG = "linear-algebra", Traits(mixes=True, can_fail=True)
+    LINALG = "linear-algebra", Traits(ends_zeros=Strength.PRODUCTS, can_fail=True)
     HOST = "host", Traits(computes=False, can_fail=True)
 
     def __new__(cls, value: str, traits: Traits) -> Kind:

@@ -25,6 +25,7 @@ from ..base.errors import AttributeValueError, TracejitError
 from ..base.records import field, record
 from .dtypes import DType, Operand
 from .kinds import Kind as Kind
+from .kinds import Strength as Strength
 from .types import TensorType
 
 Attrs: TypeAlias = Mapping[str, Any]
@@ -190,8 +191,8 @@ class Op:
     quotient: bool = False
     #: Whether finite cotangents of an elementwise op give finite gradients at all finite operands.
     finite_gradient: bool = False
-    #: Whether cotangents of operands are 0 where these were not chosen: see ``transforms.strong_zeros``.
-    chooses: bool = False
+    #: Strength of the zeros in cotangents of operands where these were not chosen.
+    chooses: Strength = Strength.NONE
     #: C function over arrays that native code calls in place of `eval`, of an op of kind HOST.
     native: External | None = None
     #: NumPy's function with the meaning of a view or structured op. Others may `eval` a ufunc.

@@ -118,9 +118,11 @@ def loaded_by_name(text: str) -> Iterator[tuple[int, str]]:
 
 
 def tables(text: str, module: str) -> Iterator[Arrow]:
-    """Names of modules in a table from which `load_module` takes them: texts that begin with dots."""
+    """Names of modules in a table, from which `load_module` or `OnUse` takes them: texts that begin with
+    dots."""
     tree = ast.parse(text)
-    if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "load_module" for node in ast.walk(tree)):
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    if called & {"load_module", "OnUse"}:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 name = node.value

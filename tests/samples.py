@@ -6,6 +6,7 @@ sample is kept where the op's type rule accepts it.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -17,7 +18,11 @@ import numpy as np
 from tracejit.base.errors import TracejitError
 from tracejit.ir.dtypes import BY_NAME
 from tracejit.ir.registry import Kind, Op
+from tracejit.surface.elementwise import ELEMENTWISE
 
+from .derivatives.checking import value_at
+from .derivatives.entries import Entry
+from .derivatives.table import ENTRIES
 from .support import Array, type_of
 
 SHAPES = [(), (1,), (0,), (3,), (17,), (5, 33), (2, 3, 4), (100,)]
@@ -251,6 +256,28 @@ def _convolutions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
         yield Sample([_some_infinite(dtype, x, rng), random_values(dtype, w, rng)], attrs)
 
 
+def _strong_products(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    """Operands some of whose zeros meet infinity or NaN, and integers and finite ones."""
+    sizes = [(1, 1, 1), (3, 4, 5), (0, 3, 2), (3, 0, 2), (17, 33, 9), (1, 100, 1), (8, 1, 8)]
+    shapes = [*[((m, k), (k, n)) for m, k, n in sizes], ((2, 3, 4, 5), (2, 3, 5, 2))]
+    for dtype, pair in itertools.product(DTYPES, shapes):
+        for make in (random_values, _some_infinite, _often_zero):
+            yield Sample([make(dtype, shape, rng) for shape in pair])
+
+
+def _strong_convolutions(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for sample in _convolutions(op, rng):
+        x, w = sample.operands
+        yield sample
+        yield Sample([_often_zero(z.dtype, z.shape, rng) for z in (x, w)], sample.attrs)
+
+
+def _often_zero(dtype: np.dtype[Any], shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+    """`_some_infinite` of whose elements two in three are 0."""
+    values = _some_infinite(dtype, shape, rng)
+    return np.where(rng.random(shape) < 0.66, np.zeros(shape, dtype), values)
+
+
 _INDEXED = [
     ((7,), (4,), 1),
     ((7,), (), 1),
@@ -397,6 +424,9 @@ BY_KIND: dict[Kind, Maker] = {
 BY_NAME_OF_OP: dict[str, Maker] = {
     "contiguous": _elementwise,
     "candidate": _elementwise,
+    "safe_candidate": _elementwise,
+    "strong_matmul": _strong_products,
+    "strong_convolve": _strong_convolutions,
     "stop_gradient": _elementwise,
     "copy": _elementwise,
     "barrier": _elementwise,
@@ -528,18 +558,23 @@ def np_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) ->
     """Every window of the padded images, times the kernels."""
     if x.ndim == 4:
         return np_convolve(x[:, None], w[None], stride, padding, dilation)[:, 0]
+    windows = np_windows(x, w.shape[3:], stride, padding, dilation)
+    if x.dtype == np.bool_:
+        return np.einsum("ngcrqij,gocij->ngorq", windows.astype(int), w.astype(int)) > 0
+    return np.einsum("ngcrqij,gocij->ngorq", windows, w)
+
+
+def np_windows(x: Array, kernel: Any, stride: Any, padding: Any, dilation: Any) -> Array:
+    """The windows of the padded images x, (n, g, c, h, w): (n, g, c, rows, columns, *kernel)."""
     (top, bottom, left, right), room = padding, 16
     wide = np.pad(x, [(0, 0)] * 3 + [(room + max(0, top), room + max(0, bottom)),
                                      (room + max(0, left), room + max(0, right))])  # fmt: skip
     start = [room + max(0, corner) - corner for corner in (top, left)]
     size = [x.shape[3] + top + bottom, x.shape[4] + left + right]
     wide = wide[..., start[0] : start[0] + size[0], start[1] : start[1] + size[1]]
-    reach = [(count - 1) * apart + 1 for count, apart in zip(w.shape[3:], dilation, strict=True)]
+    reach = [(count - 1) * apart + 1 for count, apart in zip(kernel, dilation, strict=True)]
     windows = np.lib.stride_tricks.sliding_window_view(wide, reach, axis=(3, 4))
-    windows = windows[:, :, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
-    if x.dtype == np.bool_:
-        return np.einsum("ngcrqij,gocij->ngorq", windows.astype(int), w.astype(int)) > 0
-    return np.einsum("ngcrqij,gocij->ngorq", windows, w)
+    return windows[:, :, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
 
 
 def _np_gather(x: Array, *indices: Array, axes: tuple[int, ...], error: str = "") -> Array:
@@ -678,6 +713,32 @@ def _np_strong_quotient(x: Any, y: Any) -> Any:
     return np.where(np.isnan(x / y) & (x == 0), dtype.type(0), x / y)
 
 
+def _np_strong_matmul(x: Array, y: Array) -> Array:
+    """Every term for itself."""
+    if x.dtype.kind != "f":
+        return np.matmul(x, y)
+    left, right = x[..., :, :, None], y[..., None, :, :]
+    terms = np.where((left == 0) | (right == 0), x.dtype.type(0), left * right)
+    return terms.sum(-2)
+
+
+def _np_strong_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+    """The windows as rows of a matrix, the kernels as columns."""
+    if x.ndim == 4:
+        return _np_strong_convolve(x[:, None], w[None], stride, padding, dilation)[:, 0]
+    if x.dtype.kind != "f" or not x.size:
+        return np_convolve(x, w, stride, padding, dilation)
+    windows = np_windows(x, w.shape[3:], stride, padding, dilation)
+    windows = np.moveaxis(windows, 2, 4)
+    count = math.prod(w.shape[2:])
+    windows = windows.reshape(*windows.shape[:4], count)
+    columns = w.reshape(w.shape[0], w.shape[1], count)
+    rows = np.einsum("ngrqk->gnrqk", windows).reshape(x.shape[1], -1, count)
+    sums = _np_strong_matmul(rows, columns.swapaxes(1, 2))
+    shape = (x.shape[1], x.shape[0], *windows.shape[2:4], w.shape[1])
+    return np.einsum("gnrqo->ngorq", sums.reshape(shape))
+
+
 _RENAMED = {
     "threefry": _threefry,
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
@@ -696,10 +757,10 @@ _RENAMED = {
         np.where(np.logical_and(mask, x != 0), np.full_like(x, np.nan), x),
     "warn_unless_zero": lambda x, mask, of: x,
     "cast": lambda x, dtype: x.astype(dtype),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _by_math(math.erf), "erfc": _by_math(math.erfc),
     "sech_squared": _by_math(_sech_squared), "lorentzian": _np_lorentzian,
     "strong_mul": _np_strong_product,
-    "strong_div": _np_strong_quotient, "candidate": lambda x: x,
+    "strong_div": _np_strong_quotient, "candidate": lambda x: x, "safe_candidate": lambda x: x,
+    "strong_matmul": _np_strong_matmul, "strong_convolve": _np_strong_convolve,
     "sum": _np_reduce(np.add), "prod": _np_reduce(np.multiply), "max": _np_reduce(np.maximum),
     "min": _np_reduce(np.minimum), "nanmax": lambda x, axes: np.fmax.reduce(x, axis=axes, initial=-np.inf),
     "all": _np_reduce(np.logical_and), "any": _np_reduce(np.logical_or),
@@ -723,13 +784,41 @@ _RENAMED = {
 
 
 def numpy_meaning(op: Op) -> Callable[..., Any]:
-    """NumPy's function for `op`: the one in the table, or the one of the same name."""
+    """NumPy's function for `op`: the one in the table, or the one of the same name. Of an op that NumPy lacks
+    the row of derivatives says it."""
     renamed = _RENAMED.get(op.name) or getattr(np, op.name, None)
-    if renamed is None:
-        raise LookupError(f"op {op.name}: tests/samples.py does not say what it is in NumPy")
-    return _in_float32(renamed) if op.kind in _ADDING else renamed
+    if renamed is not None:
+        return _in_float32(renamed) if op.kind in _ADDING or op.name in STRONG_SUMS else renamed
+    if row_of(op) is not None:
+        return functools.partial(_by_row, op)
+    raise LookupError(
+        f"op {op.name}: NumPy has none of that name, tests/derivatives no row of a function that runs it, and"
+        " tests/samples.py does not say what it means"
+    )
 
 
+def row_of(op: Op) -> Entry | None:
+    """The row of derivatives that says what `op` means; None where NumPy or the table does, or nobody."""
+    if op.name in _RENAMED or hasattr(np, op.name):
+        return None
+    names = {name for row in ELEMENTWISE if row.runs == op.name for name in row.names.split()}
+    return next((entry for entry in ENTRIES if entry.name in names), None)
+
+
+def _by_row(op: Op, *operands: Array) -> Array:
+    """The values of `op` by its row: where that says nothing, as at NaN, they are those of the record; so are
+    zeros, which have no sign there."""
+    entry, values = row_of(op), np.array(op.eval(*operands))
+    assert entry is not None
+    for place in np.ndindex(values.shape):
+        truth = value_at(entry, [float(operand[place]) for operand in operands])
+        if truth is not None and not truth == values[place] == 0:
+            values[place] = float(truth)
+    return values
+
+
+#: Ops of kinds that are not `_ADDING`, which add up.
+STRONG_SUMS = ("strong_matmul", "strong_convolve")
 #: Kinds of ops that add up or multiply many elements: where NumPy rounds every sum to float16, they do not.
 _ADDING = (Kind.REDUCTION, Kind.CUMULATIVE, Kind.SCATTER, Kind.HISTOGRAM, Kind.CONTRACTION, Kind.CONVOLUTION)
 

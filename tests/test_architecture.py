@@ -170,6 +170,7 @@ def test_modules_are_loaded_by_name_in_one_place() -> None:
         'from .base.loading import load_module\nload_module(".jitted.jit", __package__)',
         'PLACE.provide(".jitted.jit", __package__)',
         'TABLE = {"x": "..jitted.jit"}\nload_module(TABLE["x"], __package__)',
+        'TABLE = OnUse({"x": ("..jitted.jit", "jit")}, __package__)',
         'JIT = LazyModule(".jitted.jit", __package__)',
         "import tracejit.jitted.jit",
         "from tracejit.jitted import jit",

@@ -238,7 +238,12 @@ def custom(x_shape: tuple[int, ...]) -> Function:
     x1, w1, _, ct = [backward.parameter(x.type) for _ in range(4)]
     cotangents = [backward.mul(ct, backward.mul(w1, 10.0)), backward.mul(ct, backward.mul(x1, 100.0))]
     regions = (forward_region, backward.finish("backward", cotangents))
-    called = b.append(OPS["custom_vjp"], (x, w), {"name": "f", "outputs": 1, "wrt": (0, 1)}, regions=regions)
+    called = b.append(
+        OPS["custom_vjp"],
+        (x, w),
+        {"name": "f", "outputs": 1, "wrt": (0, 1), "repeats": False},
+        regions=regions,
+    )
     return b.finish("f", called)
 
 

@@ -114,6 +114,8 @@ CASES: dict[str, Callable[[int, int, int], Iterator[Case]]] = {
     "concat": _concats,
     "matmul": _products,
     "convolve": _convolutions,
+    "strong_matmul": _products,
+    "strong_convolve": _convolutions,
     "gather": _gathers,
     "check": lambda a, b, c: ((shapes, {"error": "DomainError: "}) for shapes, _ in _gathers(a, b, c)),
     "scatter": _scatters,

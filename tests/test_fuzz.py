@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tracejit.base.machine import Machine
-from tracejit.codegen.nest.reductions import cross_row_reductions
+from tracejit.codegen.nest.reductions import chunks
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.algebra.cleanup import dce
@@ -148,7 +148,7 @@ def test_programs_as_if_they_were_large(first: int, monkeypatch: pytest.MonkeyPa
     """Groups of small values are joined, cut into chunks and computed again as those of large ones are."""
     monkeypatch.setattr(horizontal_fusion, "large_bytes", lambda: 0)
     monkeypatch.setattr(rematerialization_after, "least_bytes", lambda: 0)
-    monkeypatch.setattr(cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
+    monkeypatch.setattr(chunks, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
     for seed in range(first, first + CHUNK):
         check_program(seed)
         check_gradient(seed)

@@ -12,19 +12,24 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...base.errors import CompileError
+from ...base.loading import LazyModule
 from ...base.process.finalization import Followed
 from ...base.process.forking import FORKS, free_lock_of_llvmlite
 from ...base.process.forking import LLVM_LOCK as LOCK
 from ...base.process.progress import with_progress
 from ..interface import Library, bundled, images_of
 from ..tiers import Effort
-from .fast_selection import with_frozen_choices, with_frozen_lanes
-from .loading import emitted_without_lock, llvm_binding
+from .loading import emitted, emitted_without_lock, library, llvm_binding, machine_for, parsed
 from .pieces import PIECE, apart, cut
 from .target import Target, host, target_machine
+
+if TYPE_CHECKING:
+    from . import fast_selection
+else:  # with the first text that chooses
+    fast_selection = LazyModule(".fast_selection", __package__)
 
 T = TypeVar("T")
 _NAMES = itertools.count()
@@ -100,13 +105,30 @@ def _pieces(text: str, effort: Effort, worth: Collection[str]) -> list[tuple[str
 
 
 def _emit(text: str, effort: Effort, reduce_loops: bool, variables: bool, clock: _Clock) -> bytes:
+    if effort is not Effort.FULL:
+        return _emit_as_written(text, effort, reduce_loops, clock)
     with LOCK:
         module = _prepared(text, effort, variables, clock)
-        with _loop_reduction(reduce_loops or effort is Effort.PLAIN):  # where it is not done at all
+        with _loop_reduction(reduce_loops):
             image: bytes = _machine(host(), _OPT[effort]).emit_object(module)
         clock.lap("codegen")
         del module  # under the lock: see `runtime.tiers`
         return image
+
+
+def _emit_as_written(text: str, effort: Effort, reduce_loops: bool, clock: _Clock) -> bytes:
+    """Emit a module without passes, for which LLVM's library is enough."""
+    with LOCK:
+        clock.begin()
+        target = host()
+        machine = machine_for(target.triple, target.cpu, target.features, _OPT[effort])
+        with parsed(_with_triple(_selectable(text, effort, target), target)) as module:
+            clock.lap("parse")
+            clock.lap("optimize")
+            with _loop_reduction(reduce_loops or effort is Effort.PLAIN):  # where it is not done at all
+                image = emitted(machine, module)
+            clock.lap("codegen")
+    return image
 
 
 def _emit_apart(text: str, effort: Effort, variables: bool, clock: _Clock) -> bytes:
@@ -127,11 +149,7 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
     """The module of `text`, after the passes that it is worth."""
     clock.begin()
     target = host()
-    if effort is Effort.PLAIN and target.triple.startswith("x86_64"):
-        text = with_frozen_choices(text)
-    if target.triple.startswith("x86_64") and not target.has_avx:
-        text = with_frozen_lanes(text)
-    module = _parse(text, target, context)
+    module = _parse(_selectable(text, effort, target), target, context)
     clock.lap("parse")
     if effort is Effort.FULL:
         if variables:
@@ -139,6 +157,16 @@ def _prepared(text: str, effort: Effort, variables: bool, clock: _Clock, context
         _optimize(module)
     clock.lap("optimize")
     return module
+
+
+def _selectable(text: str, effort: Effort, target: Target) -> str:
+    """`text` as LLVM's instruction selection has to see it."""
+    if target.triple.startswith("x86_64") and " = select " in text:
+        if effort is Effort.PLAIN:
+            text = fast_selection.with_frozen_choices(text)
+        if not target.has_avx:
+            text = fast_selection.with_frozen_lanes(text)
+    return text
 
 
 def interruptibly(work: Callable[[], T]) -> T:
@@ -178,12 +206,12 @@ def _loop_reduction(enabled: bool) -> Iterator[None]:
     if enabled:
         yield
         return
-    binding = llvm_binding()
-    binding.set_option("tracejit", "-disable-lsr")
+    llvm = library()
+    llvm.set_option("tracejit", "-disable-lsr")
     try:
         yield
     finally:
-        binding.set_option("tracejit", "-disable-lsr=false")
+        llvm.set_option("tracejit", "-disable-lsr=false")
 
 
 class _LinkedCode:
@@ -248,9 +276,13 @@ def rejects(text: str) -> bool:
         return False
 
 
+def _with_triple(text: str, target: Target) -> str:
+    return f'target triple = "{target.triple}"\n{text}'
+
+
 def _parse(text: str, target: Target, context: Any = None) -> Any:
     try:
-        module = llvm_binding().parse_assembly(f'target triple = "{target.triple}"\n{text}', context)
+        module = llvm_binding().parse_assembly(_with_triple(text, target), context)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM rejects the generated code: {error}") from error
@@ -309,9 +341,10 @@ def _machine(target: Target, opt: int = 2) -> Any:
 
 @functools.lru_cache(maxsize=1)
 def _jit() -> Any:
-    """LLVM's linker. The older one ends the process on arm64 at addresses out of reach. JITLink makes tables
-    and stubs for them, and keeps some 10 KB of each image, so it is left alone elsewhere."""
-    return new_jit(use_jit_link=host().triple.startswith(("aarch64", "arm64")))
+    """LLVM's linker: JITLink, which lays an image out in one place, and makes tables and stubs for addresses
+    out of reach. The older one takes places apart for code and for constants, and ends the process where
+    they lie too far from each other. It is there for Windows alone, whose objects JITLink knows in part."""
+    return new_jit(use_jit_link="windows" not in host().triple)
 
 
 def new_jit(*, use_jit_link: bool) -> Any:

@@ -11,10 +11,10 @@ Nothing here knows about ops, loops or buffers. Maths functions are in ``codegen
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...base.loading import LazyModule
 from .control_writer import OperationWriter
-from .half_conversions import double_to_half, float_to_half, half_to_float
 from .loading import mistakes_magnitudes
 from .operations import Convert
 from .registers import BITS as BITS
@@ -26,6 +26,11 @@ from .registers import folded, literal
 from .registers import llvm_type as llvm_type
 from .registers import pointer as pointer
 from .registers import suffix as suffix
+
+if TYPE_CHECKING:
+    from . import half_conversions
+else:  # with the first float16
+    half_conversions = LazyModule(".half_conversions", __package__)
 
 #: The signed integer type as wide as a float, for work on its bits.
 INT_OF: Final = {"f16": "i16", "f32": "i32", "f64": "i64"}
@@ -281,9 +286,11 @@ class Emitter(OperationWriter):
         if x.dtype == dtype:
             return x
         if x.dtype == "f16":
-            return self.cast(half_to_float(self, x), dtype)
+            return self.cast(half_conversions.half_to_float(self, x), dtype)
         if dtype == "f16":
-            return double_to_half(self, x) if x.dtype == "f64" else float_to_half(self, self.cast(x, "f32"))
+            if x.dtype == "f64":
+                return half_conversions.double_to_half(self, x)
+            return half_conversions.float_to_half(self, self.cast(x, "f32"))
         if dtype == "bool":
             return self.ne(x, 0)
         if x.is_float:

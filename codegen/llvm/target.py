@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...base.machine import machine
 from ...base.records import record
-from .loading import llvm_binding
+from .loading import library, llvm_binding
 from .registers import BITS
 
 #: Intel's servers, whose cores and last caches are a mesh, by LLVM's names.
@@ -100,8 +100,8 @@ def host() -> Target:
 
 @functools.lru_cache(maxsize=16)
 def _host(changes: str) -> Target:
-    binding = llvm_binding()
-    flags = dict(binding.get_host_cpu_features())
+    llvm = library()
+    flags = llvm.host_cpu_features()
     for change in filter(None, f"{os.environ.get('TRACEJIT_CPU_FEATURES', '')},{changes}".split(",")):
         flags[change[1:]] = change[0] == "+"
     for name, needed in _NEEDS.items() if "sse2" in flags else ():
@@ -110,7 +110,7 @@ def _host(changes: str) -> Target:
     if not flags.get("avx512f", False):
         flags = {name: on and not name.startswith("avx512") for name, on in flags.items()}
     features = ",".join(("+" if on else "-") + name for name, on in sorted(flags.items()))
-    return Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, _vector_bits(flags))
+    return Target(llvm.process_triple(), llvm.host_cpu_name(), features, _vector_bits(flags))
 
 
 def _vector_bits(flags: dict[str, bool]) -> int:

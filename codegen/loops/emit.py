@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...base.loading import LazyModule
 from ...base.records import record
 from ...ir.registry import Op
 from ..llvm.control_writer import Bound
@@ -22,15 +23,10 @@ from ..llvm.function import Code, Declarations
 from ..lowering.exits import poll_or_return
 from ..lowering.packing import OpWriter
 from ..maths import MathsWriter
-from ..maths.divisors import Divisor, divisor_of, quotient
 from ..maths.support import add_compensated, compensated
+from .accesses import accesses_of
 from .affine import Affine, affine
 from .clocks import clocked
-from .columns import put_columns, read_columns
-from .guards import guarded_load, within
-from .interleaving import side_by_side
-from .intrinsics import INTRINSICS
-from .lines import ask_for, begins_line
 from .nodes import (
     AHEAD,
     INTERLEAVED,
@@ -67,7 +63,15 @@ from .nodes import (
     unit_of,
 )
 from .rewriting import folding_op, operands_of
-from .verifier import accesses_of
+
+if TYPE_CHECKING:
+    from ..maths import divisors
+    from . import columns, guards, interleaving, intrinsics, lines
+else:  # with the first kernel that has such statements
+    columns, guards = LazyModule(".columns", __package__), LazyModule(".guards", __package__)
+    interleaving = LazyModule(".interleaving", __package__)
+    intrinsics, lines = LazyModule(".intrinsics", __package__), LazyModule(".lines", __package__)
+    divisors = LazyModule("..maths.divisors", __package__)
 
 #: Expensive ops are written in place so many times in a kernel, remainders and all, and called from then on.
 INLINED_USES: Final = 12
@@ -120,7 +124,10 @@ class _Copy:
     inverted divisors, and the numbers that the indices of copies are."""
 
     def __init__(
-        self, values: dict[str, Reg], inverses: dict[str, tuple[Divisor, Reg]], numbers: dict[str, int]
+        self,
+        values: dict[str, Reg],
+        inverses: dict[str, tuple[divisors.Divisor, Reg]],
+        numbers: dict[str, int],
     ) -> None:
         self.values, self.inverses, self.numbers = values, inverses, numbers
 
@@ -400,7 +407,7 @@ class _Writer:
             for node in nodes:
                 self._node(node)
 
-        side_by_side(self.w, len(copies), write, self.held)
+        interleaving.side_by_side(self.w, len(copies), write, self.held)
         self.copies, self.copy = copies, outer
 
     def _write_copies(self, copies: list[_Copy]) -> None:
@@ -430,7 +437,7 @@ class _Writer:
             self._quotient(node)
         elif isinstance(node, Invert):
             divisor = self._operand(node.divisor)
-            inverse = divisor_of(self.w, divisor, self.width)
+            inverse = divisors.divisor_of(self.w, divisor, self.width)
             self.copy.inverses[node.name] = inverse, self.w.splat(divisor, self.width)
         elif kind is not Alloc:
             self._other(node)
@@ -470,11 +477,11 @@ class _Writer:
         elif isinstance(node, Call):
             places = [(self._place(buffer, index)[0], step) for buffer, index, step in node.places]
             dtype = self.dtypes[node.places[0][0]]
-            INTRINSICS[node.callee].emit(w, "u8" if dtype == "bool" else dtype, places, node.sizes)
+            intrinsics.INTRINSICS[node.callee].emit(w, "u8" if dtype == "bool" else dtype, places, node.sizes)
         elif isinstance(node, Poll):
             poll_or_return(w)
         elif isinstance(node, Prefetch):
-            if self.mask is None and begins_line(self.dtypes[node.buffer], self._before(node.index)):
+            if self.mask is None and lines.begins_line(self.dtypes[node.buffer], self._before(node.index)):
                 w.prefetch(self._place(node.buffer, node.index)[0], near=node.near)
         else:
             assert isinstance(node, Fence), f"no kernel has code for {type(node).__name__} yet"
@@ -505,7 +512,7 @@ class _Writer:
         for check in conditions:
             assert check.count is not None
             assert check.count.number is not None, "windows are of known sizes"
-            mask = within(self.w, self._value("i64", check.index), check.count.number, mask)
+            mask = guards.within(self.w, self._value("i64", check.index), check.count.number, mask)
         assert mask is not None
         return mask
 
@@ -516,14 +523,16 @@ class _Writer:
         if node.guard:
             inside, buffer = self._holds(node.guard, self.mask), self.pointers[node.buffer]
             by_line = any(self.lane not in check.index.names for check in node.guard)
-            values[node.names[0]] = guarded_load(w, inside, place, dtype, stride, buffer, by_line=by_line)
+            values[node.names[0]] = guards.guarded_load(
+                w, inside, place, dtype, stride, buffer, by_line=by_line
+            )
         elif not self.lane:
             for number, name in enumerate(node.names):
                 values[name] = w.load(w.offset(place, dtype, number), dtype)
         elif len(node.names) > 1:
             count = len(node.names)
             values.update(
-                zip(node.names, read_columns(w, dtype, count, place, lanes, self.mask), strict=True)
+                zip(node.names, columns.read_columns(w, dtype, count, place, lanes, self.mask), strict=True)
             )
         elif stride:
             values[node.names[0]] = w.gather(place, dtype, stride, lanes, self._mask_of(node))
@@ -532,7 +541,7 @@ class _Writer:
         if node.hint == AHEAD and self.mask is None and stride == len(node.names):
             before = self._before(node.index)
             for number in range(stride):
-                ask_for(w, dtype, place, number * lanes, write=False, before=before)
+                lines.ask_for(w, dtype, place, number * lanes, write=False, before=before)
 
     def _before(self, index: Affine) -> int:
         """Elements of copies that lie between where the loops are and `index`."""
@@ -555,7 +564,7 @@ class _Writer:
             for number, value in enumerate(values):
                 w.store(value, w.offset(place, dtype, number))
         elif len(values) > 1:
-            put_columns(
+            columns.put_columns(
                 w, values, place, lanes, self.mask, past_cache=past_cache, asked=asked,
                 before=self._before(node.index),
             )  # fmt: skip
@@ -563,7 +572,7 @@ class _Writer:
             w.store_past_cache(values[0], place)
         else:
             if asked and self.mask is None and stride == 1:
-                ask_for(w, dtype, place, 0, write=True, before=self._before(node.index))
+                lines.ask_for(w, dtype, place, 0, write=True, before=self._before(node.index))
             w.scatter(values[0], place, stride, self._mask_of(node))
 
     def _mask_of(self, node: Load | Store) -> Reg | None:
@@ -580,7 +589,7 @@ class _Writer:
         w = self.w
         w.for_ops(node.origins)
         divisor, number = self.copy.inverses[node.inverse]
-        self.copy.values[node.name] = quotient(w, self._operand(node.operand), number, divisor)
+        self.copy.values[node.name] = divisors.quotient(w, self._operand(node.operand), number, divisor)
 
     def _condition(self, condition: Condition) -> Reg:
         w = self.w

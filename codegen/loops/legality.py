@@ -6,10 +6,10 @@ import itertools
 import math
 from collections.abc import Container, Sequence
 
+from .accesses import Reached, accesses_of, entered, iterations_apart
 from .affine import Affine, Ranges, affine
 from .nodes import Alloc, For, Kernel, While
 from .rewriting import NotApplicable
-from .verifier import Reached, accesses_of, entered, iterations_apart
 
 
 def require_independent(

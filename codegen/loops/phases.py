@@ -15,10 +15,10 @@ from ..llvm.function import Code, Declarations
 from ..lowering.kernel import signature
 from ..lowering.parallel_for import context_of, run_tasks, take_context, task_signature
 from ..maths import MathsWriter
+from .accesses import accesses_of
 from .emit import emit_inside
 from .nodes import TASKS, Alloc, Buffer, Call, Fence, Kernel, Node
 from .rewriting import loops_in, statements_in
-from .verifier import accesses_of
 
 
 def shared_by(kernel: Kernel) -> list[Alloc]:

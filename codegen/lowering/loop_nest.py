@@ -8,12 +8,14 @@ reduction folded in stage s is known from stage s + 1 on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...base.records import field, record
-from ...ir.analysis.moments import Moment
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
+
+if TYPE_CHECKING:
+    from ...ir.analysis.moments import Moment
 
 #: The cost of what is done at an element up to which LLVM takes no longer for four copies than for a loop.
 SHORT_BODY: Final = 8.0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
-from ...base.loading import load_module
+from ...base.on_use import OnUse
 from ...ir.kinds import Kind
 from ..lowering.lowering import Lowering
 
@@ -34,24 +34,4 @@ _PLACES: Final[dict[Kind, tuple[str, str]]] = {
     Kind.SCAN: ("..control.lowering", "SCAN"),
     Kind.HOST: ("..lowering.lowering", "EXTERNAL"),
 }
-
-
-class _Lowerings(Mapping[Kind, Lowering]):
-    def __init__(self) -> None:
-        self._loaded: dict[Kind, Lowering] = {}
-
-    def __getitem__(self, kind: Kind) -> Lowering:
-        lowering = self._loaded.get(kind)
-        if lowering is None:
-            module, name = _PLACES[kind]
-            lowering = self._loaded[kind] = getattr(load_module(module, __package__), name)
-        return lowering
-
-    def __iter__(self) -> Iterator[Kind]:
-        return iter(_PLACES)
-
-    def __len__(self) -> int:
-        return len(_PLACES)
-
-
-LOWERINGS: Final[Mapping[Kind, Lowering]] = _Lowerings()
+LOWERINGS: Final[Mapping[Kind, Lowering]] = OnUse(_PLACES, __package__)

@@ -7,8 +7,9 @@ number of the message that says what went wrong.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...base.loading import LazyModule
 from ...ir.graph import Function
 from ..control.loop_records import ARENA, early_release_function, release_function
 from ..instrument.variants import PLAIN, Instrument
@@ -23,10 +24,14 @@ from ..plan.generated import HostCall as HostCall
 from ..plan.generated import Module as Module
 from ..plan.recovery import Recovery
 from ..tiers import OPTIMIZED, ScheduleParameters
-from .allocation import allocated
 from .body import BodyWriter
 from .families import LOWERINGS
 from .parts import ModuleParts
+
+if TYPE_CHECKING:
+    from . import allocation
+else:  # with the first arena that is not on the stack
+    allocation = LazyModule(".allocation", __package__)
 
 #: Arenas up to this size are on the stack.
 STACK_ARENA: Final = 4096
@@ -114,7 +119,7 @@ class ModuleWriter(BodyWriter):
         kept = w.exchange(f"@{ARENA}", pointer("null"))
 
         def allocate() -> list[Reg]:
-            fresh = allocated(w, size)
+            fresh = allocation.allocated(w, size)
             w.when(w.same_place(fresh.text, "null"), lambda: w.ret(constant(status, "i32")))
             return [fresh]
 

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ...base.lapack.library import LapackLibrary, library
+from ...base.loading import LazyModule
 from ...ir.content import NoContent, attributes, content
 from ...ir.graph import Instruction
 from ..llvm.function import Declarations
 from ..llvm.target import Target
 from ..loops.emit import emit_kernel
 from ..loops.nodes import Kernel as LoopKernel
-from ..loops.phases import emit_phases, has_phases
 from ..lowering.kernel import Kernel, signature
 from ..lowering.loop_nest import Memory, Nest
 from ..plan.recovery import attributed
 from ..tiers import OPTIMIZED, ScheduleParameters
 from .maps import ScheduledLoops, is_map, map_kernel
-from .overwriting import overwritable
-from .reductions.blocked_rows import are_blocked_rows, blocked_kernel, blocked_tasks
-from .reductions.columns import column_kernel
-from .reductions.cross_row_reductions import across_kernel, across_workspace
-from .reductions.rows import row_kernel
-from .reductions.split import split_kernel, workspace_of
 from .schedule import schedule
 from .streaming import asked, streamed
 from .tasks import task_count
 from .transposed_reads import tiles_of
+
+if TYPE_CHECKING:
+    from ..loops import phases
+    from . import overwriting, row_blocks
+    from .reductions import blocked_rows, columns, cross_row_reductions, rows, split
+else:  # with the first fusion of their kind
+    phases = LazyModule("..loops.phases", __package__)
+    overwriting = LazyModule(".overwriting", __package__)
+    row_blocks = LazyModule(".row_blocks", __package__)
+    blocked_rows = LazyModule(".reductions.blocked_rows", __package__)
+    columns = LazyModule(".reductions.columns", __package__)
+    cross_row_reductions = LazyModule(".reductions.cross_row_reductions", __package__)
+    rows = LazyModule(".reductions.rows", __package__)
+    split = LazyModule(".reductions.split", __package__)
 
 
 class Fusions:
@@ -85,7 +94,10 @@ class Fusions:
         key = self._key(instruction)
         if key not in self._workspaces:
             nest = self.nest(instruction)
-            self._workspaces[key] = across_workspace(nest) or workspace_of(nest)
+            nbytes = 0
+            if nest.split is not None or nest.across is not None:
+                nbytes = cross_row_reductions.across_workspace(nest) or split.workspace_of(nest)
+            self._workspaces[key] = nbytes
         return self._workspaces[key]
 
     def overwrites(self, instruction: Instruction) -> frozenset[tuple[int, int]]:
@@ -93,7 +105,7 @@ class Fusions:
         key = self._key(instruction)
         if key not in self._overwrites:
             with attributed(instruction):
-                self._overwrites[key] = overwritable(self.nest(instruction), instruction)
+                self._overwrites[key] = overwriting.overwritable(self.nest(instruction), instruction)
         return self._overwrites[key]
 
     def kernel(self, instruction: Instruction, name: str, declarations: Declarations) -> Kernel:
@@ -110,11 +122,11 @@ class Fusions:
         if not self.parameters.streams:
             past_cache, shortened = frozenset(), shortened or bool(past_cache)
         if nest.split is not None or nest.across is not None:
-            in_phases = split_kernel if nest.split is not None else across_kernel
+            in_phases = split.split_kernel if nest.split is not None else cross_row_reductions.across_kernel
             sizes = [value.type.size for value in (*region.params, *region.results)]
             loops = in_phases(nest, sizes, self.target, past_cache)
-            pooled, described = has_phases(loops), ScheduledLoops(nest, loops)
-            code = emit_phases(loops, declarations) if pooled else None
+            pooled, described = phases.has_phases(loops), ScheduledLoops(nest, loops)
+            code = phases.emit_phases(loops, declarations) if pooled else None
             code = code or emit_kernel(loops, declarations, signature(name, buffers))
             return Kernel(
                 name, code, described, 1, nest.cycles, nest=nest, pooled=pooled, shortened=shortened
@@ -128,9 +140,11 @@ class Fusions:
             described = ScheduledLoops(nest, loops)
             return Kernel(name, code, described, tasks, nest.cycles, nest=nest, shortened=shortened)
         tasks = 0 if 0 in nest.sizes[: nest.parallel] else task_count(nest)
-        kernel_of: Callable[..., LoopKernel] = row_kernel if nest.row_lanes else column_kernel
-        if are_blocked_rows(nest):
-            kernel_of, tasks = blocked_kernel, blocked_tasks(nest)
+        kernel_of: Callable[..., LoopKernel]
+        if row_blocks.are_blocked_rows(nest):
+            kernel_of, tasks = blocked_rows.blocked_kernel, row_blocks.blocked_tasks(nest)
+        else:
+            kernel_of = rows.row_kernel if nest.row_lanes else columns.column_kernel
         sizes = [value.type.size for value in (*region.params, *region.results)]
         loops = kernel_of(nest, sizes, self.target, past_cache)
         code = emit_kernel(loops, declarations, signature(name, buffers))

@@ -46,5 +46,16 @@ def rows_at_a_time(nest: Nest) -> int:
     return nest.lanes if fits else 1
 
 
+def are_blocked_rows(nest: Nest) -> bool:
+    """Whether `nest` folds along rows that are done in blocks."""
+    alone = nest.split is None and nest.across is None and 0 not in nest.sizes
+    return nest.row_lanes and alone and rows_at_a_time(nest) > 1
+
+
+def blocked_tasks(nest: Nest) -> int:
+    """The tasks of rows in blocks: a block, or all rows of an outer dimension."""
+    return -(-nest.sizes[0] // rows_at_a_time(nest)) if nest.parallel == 1 else nest.sizes[0]
+
+
 def _bits(memory: Memory) -> int:
     return 8 if memory.dtype == "bool" else BITS[memory.dtype]

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ...base.loading import LazyModule
 from ...base.machine import machine
 from ...ir.access import compose, counter_strides, element_strides, resolve
 from ...ir.dtypes import SHORT_NAME
@@ -37,11 +38,14 @@ from ..lowering.loop_nest import (
     remapped,
 )
 from .narrow_dims import unrolled
-from .reductions.cross_row_reductions import across_of, fold_of_rows
-from .reductions.moments import joined_moments
-from .reductions.split import in_larger_blocks, split_of
 from .scratch import keep_between_stages
 from .turned_rows import turn_rows
+
+if TYPE_CHECKING:
+    from .reductions import chunks, moments
+else:  # with the first nest that folds something
+    chunks = LazyModule(".reductions.chunks", __package__)
+    moments = LazyModule(".reductions.moments", __package__)
 
 #: Vectors of a line of a map from which on several are worth code of their own.
 LONG_LINE: Final = 64
@@ -91,7 +95,7 @@ class _Scheduler:
         }
         #: Reductions across rows, and the fold of each row for those that fold rows first.
         self.across = {
-            instruction.result: fold_of_rows(instruction, self.domain, self.axes)
+            instruction.result: chunks.fold_of_rows(instruction, self.domain, self.axes)
             for instruction, level in self.levels.items()
             if level == ACROSS_ROWS
         }
@@ -132,14 +136,16 @@ class _Scheduler:
         if self.place is None:
             turn_rows(nest)
         self._estimate(nest)
-        nest.split = split_of(nest)
-        nest.moments = joined_moments(nest, self.region)
-        if nest.moments:
-            nest.split = in_larger_blocks(nest)
+        if any(member.is_reduction for member in members):
+            nest.split = chunks.split_of(nest)
         if nest.split is None:
             keep_between_stages(nest)
+        else:
+            nest.moments = moments.joined_moments(nest, self.region)
+            if nest.moments:
+                nest.split = chunks.in_larger_blocks(nest)
         if self.across:
-            nest.across = across_of(nest)
+            nest.across = chunks.across_of(nest)
         return nest
 
     def _lies_in_columns(self, members: list[Member], sizes: tuple[int, ...], parallel: int) -> bool:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import GradientError, ShapeError
-from ..builder import inline
+from ..builder import Builder, inline
 from ..dataflow import without_effects
 from ..dtypes import is_differentiable
-from ..graph import Function, Instruction
-from ..registry import NONDIFF, Attrs, Kind, Regions
+from ..graph import Function, Instruction, Value
+from ..registry import NONDIFF, OPS, Attrs, Kind, Regions
 from ..transforms.batching import batch_pointwise, batch_region
-from ..transforms.differentiation import pull_back
+from ..transforms.differentiation import pull_back, strength_around
 from ..types import Types
 from .define import check_parameters, define, define_with_regions, region_count
 
@@ -37,8 +37,33 @@ def _custom_types(types: Types, attrs: Attrs, regions: tuple[Any, ...], name: st
     return results
 
 
+def repeated_backward(region: Function, wrt: tuple[int, ...]) -> Function:
+    """``(*inputs, *results, *cotangents) -> gradients``, which computes `region` again from the inputs."""
+    b = Builder()
+    inputs = [b.parameter(param.type, param.hint) for param in region.params]
+    for i, result in enumerate(region.results):
+        b.parameter(result.type, f"y{i}")
+    again = [b.append(OPS["barrier"], (input_,), {})[0] for input_ in inputs]
+    outputs = inline(b, region, again)
+    body = tuple(b.body)
+    seeds: dict[Value, Value] = {}
+    for i, output in enumerate(outputs):
+        if is_differentiable(output.dtype):
+            cotangent = b.parameter(output.type, f"ct{i}")
+            earlier = seeds.get(output)
+            seeds[output] = cotangent if earlier is None else b.add(earlier, cotangent)
+    targets = [again[i] for i in wrt]
+    gradients = [
+        b.full(value=0.0, shape=target.shape, dtype=target.dtype) if gradient is None else gradient
+        for target, gradient in zip(targets, pull_back(b, body, seeds, targets), strict=True)
+    ]
+    return b.finish(f"{region.name}_backward", gradients)
+
+
 def _custom_pull(b: Any, instruction: Any, cotangents: list[Any]) -> list[Any]:
-    backward = instruction.regions[1]
+    forward, backward, *_ = instruction.regions
+    if instruction.attrs.get("repeats") and strength_around():
+        backward = repeated_backward(forward, instruction.attrs["wrt"])
     pairs = list(zip(instruction.results, cotangents, strict=True))[: instruction.attrs["outputs"]]
     seeds = [
         b.full(value=0.0, shape=result.shape, dtype=result.dtype) if cotangent is None else cotangent
@@ -66,8 +91,10 @@ def _custom_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: in
 CUSTOM_VJP = define_with_regions(
     "custom_vjp", Kind.REGION, "*inputs", vjp=NONDIFF,
     doc="the results of its first region; the second, of (*inputs, *results, *cotangents of the first "
-    "`outputs` results that are floating), gives the cotangents of the inputs `wrt`",
-    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,)}, batch=_custom_batch,
+    "`outputs` results that are floating), gives the cotangents of the inputs `wrt`; with `repeats` it is "
+    "`repeated_backward` of the first one",
+    attrs={"name": (str,), "outputs": (int,), "wrt": (tuple,), "repeats": (bool,)},
+    defaults={"repeats": False}, batch=_custom_batch,
     regions=Regions(
         types=_custom_types,
         run=lambda call, regions, operands, attrs: call(regions[0], operands),

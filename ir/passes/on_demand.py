@@ -85,7 +85,9 @@ defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
 place_updates: Final = OnDemand(".layout.updates", "place_updates", _updates)
 delay_repeats: Final = OnDemand(".layout.repeats", "delay_repeats", _with_ops("broadcast", "reshape"))
-sink_broadcasts: Final = OnDemand(".layout.sunk_broadcasts", "sink_broadcasts", _with(is_large_broadcast))
+sink_broadcasts: Final = OnDemand(
+    ".layout.broadcasts.sunk_broadcasts", "sink_broadcasts", _with(is_large_broadcast)
+)
 move_pads: Final = OnDemand(".layout.pads", "move_pads", _with_kinds(Kind.UPDATE))
 split_narrow_axes: Final = OnDemand(
     ".algebra.narrow_axes", "split_narrow_axes", _with_kinds(Kind.REDUCTION, Kind.CONCAT, Kind.UPDATE)

@@ -12,12 +12,13 @@ from ..builder import Builder, inline
 from ..dataflow import has_effect
 from ..dtypes import is_differentiable
 from ..graph import Function, Instruction, Value
-from ..registry import NONDIFF, Op, Rule
+from ..registry import NONDIFF, Op, Rule, Strength
 from ..types import TensorType
-from .strong_zeros import StrongZeros
+from .strong_zeros import with_zeros
 
-#: Whether the cotangents of the Functions that are differentiated, regions of another one, come of a choice.
-_behind_choice: Final[contextvars.ContextVar[bool]] = contextvars.ContextVar("behind_choice", default=False)
+_WEAK: Final = Strength.NONE
+#: Strength of the zeros in the cotangents of the Functions that are differentiated, regions of another one.
+_strength: Final[contextvars.ContextVar[Strength]] = contextvars.ContextVar("strength", default=_WEAK)
 
 
 def rule_arguments(
@@ -68,8 +69,10 @@ def pull_back(
     body: Sequence[Instruction],
     seeds: dict[Value, Value],
     wrt: Sequence[Value],
+    strength: Strength | None = None,
 ) -> list[Value | None]:
-    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`.
+    """Append to `builder` the cotangents of `wrt`, given those of some values of `body` in `seeds`, whose
+    zeros have the `strength`: by default, in a region, that of the cotangents of its instruction.
 
     *Requires*: `body`'s values are visible to `builder`. *Ensures*: only values on a path from `wrt` to a
     seed are visited; None where there is no path.
@@ -79,14 +82,14 @@ def pull_back(
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
-    chosen = set(seeds) if _behind_choice.get() else set()
+    strengths = dict.fromkeys(seeds, _strength.get() if strength is None else strength)
     for instruction in reversed(body):
         if instruction.op.regions is not None:
-            _differentiate_regions(builder, instruction, cotangents, active, chosen)
+            _differentiate_regions(builder, instruction, cotangents, active, strengths)
         elif instruction.op.vjp is not NONDIFF and any(
             result in cotangents for result in instruction.results
         ):
-            _differentiate(builder, instruction, cotangents, active, chosen)
+            _differentiate(builder, instruction, cotangents, active, strengths)
     return [cotangents.get(value) for value in wrt]
 
 
@@ -100,16 +103,18 @@ def _differentiate(
     instruction: Instruction,
     cotangents: dict[Value, Value],
     active: set[Value],
-    chosen: set[Value],
+    strengths: dict[Value, Strength],
 ) -> None:
-    """Add to `cotangents` those of the instruction's operands. `chosen` are values behind a choice."""
+    """Add to `cotangents` those of the instruction's operands, whose zeros have the `strengths`."""
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
-    behind = instruction.results[0] in chosen and not op.kind.traits.mixes
-    if behind or op.chooses:
-        chosen.update(operands)
-    b: Any = StrongZeros(builder) if behind else builder
+    strength = strengths.get(instruction.results[0], _WEAK)
+    if strength and strength <= op.kind.traits.ends_zeros:
+        strength = _WEAK
+    if strength or op.chooses:
+        _note(strengths, operands, strength if strength > op.chooses else op.chooses)
+    b: Any = with_zeros(builder, strength) if strength else builder
     builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
         if operand not in active or not is_differentiable(operand.dtype):
@@ -135,7 +140,7 @@ def _differentiate_regions(
     instruction: Instruction,
     cotangents: dict[Value, Value],
     active: set[Value],
-    chosen: set[Value],
+    strengths: dict[Value, Strength],
 ) -> None:
     regions = instruction.op.regions
     result_cotangents = [cotangents.get(result) for result in instruction.results]
@@ -146,10 +151,12 @@ def _differentiate_regions(
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location and instruction.location.of_gradient()
-    behind = any(result in chosen for result in instruction.results) or has_choice(instruction.regions)
-    if behind:
-        chosen.update(instruction.operands)
-    parts = pull_regions(builder, instruction, result_cotangents, behind)
+    strength = max(
+        choice_in(instruction.regions),
+        *[strengths.get(result, _WEAK) for result in instruction.results],
+    )
+    _note(strengths, instruction.operands, strength)
+    parts = pull_regions(builder, instruction, result_cotangents, strength)
     if regions.pulled is not None and instruction in builder.body:
         builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
     for operand, part in zip(instruction.operands, parts, strict=True):
@@ -158,23 +165,36 @@ def _differentiate_regions(
             cotangents[operand] = part if cotangent is None else builder.add(cotangent, part)
 
 
-def has_choice(regions: Sequence[Function]) -> bool:
-    """Whether an op of `regions` chooses."""
-    return any(inner.op.chooses or has_choice(inner.regions) for region in regions for inner in region.body)
+def _note(strengths: dict[Value, Strength], values: Sequence[Value], strength: Strength) -> None:
+    """Note that the cotangents of `values` have zeros of `strength`."""
+    for value in values:
+        if strengths.get(value, _WEAK) < strength:
+            strengths[value] = strength
+
+
+def strength_around() -> Strength:
+    """The strength of zeros in the cotangents of the instruction whose regions are differentiated."""
+    return _strength.get()
+
+
+def choice_in(regions: Sequence[Function]) -> Strength:
+    """The most strength of the zeros behind an op of `regions` that chooses."""
+    inside = (max(inner.op.chooses, choice_in(inner.regions)) for region in regions for inner in region.body)
+    return max(inside, default=Strength.NONE)
 
 
 def pull_regions(
-    builder: Builder, instruction: Instruction, cotangents: list[Value | None], behind_choice: bool
+    builder: Builder, instruction: Instruction, cotangents: list[Value | None], strength: Strength
 ) -> list[Value | None]:
-    """The cotangents of the operands of an instruction with regions, by the rule of its op. `behind_choice`
-    says whether those of its results, or in its regions, come of a choice."""
+    """The cotangents of the operands of an instruction with regions, by the rule of its op. Zeros in those
+    of its results, and in its regions, have the `strength`."""
     assert instruction.op.regions is not None
     assert instruction.op.regions.pull is not None
-    token = _behind_choice.set(behind_choice)
+    token = _strength.set(strength)
     try:
         parts: list[Value | None] = instruction.op.regions.pull(builder, instruction, cotangents)
     finally:
-        _behind_choice.reset(token)
+        _strength.reset(token)
     return parts
 
 
@@ -206,10 +226,13 @@ def gradient(function: Function, wrt: Sequence[int]) -> Function:
 
 
 def split_pullback(
-    function: Function, wrt: Sequence[int], positions: Sequence[int] | None = None
+    function: Function,
+    wrt: Sequence[int],
+    positions: Sequence[int] | None = None,
+    strength: Strength | None = None,
 ) -> Pullback:
     """Differentiate `function` and cut it where the cotangents come in: those of the results at
-    `positions`, by default of every floating one.
+    `positions`, by default of every floating one. `strength` as in `pull_back`.
 
     Cheap values (constants, broadcasts) are recomputed in the backward part; other forward values that it
     needs become residuals.
@@ -227,7 +250,7 @@ def split_pullback(
         seed = seeds.get(outputs[position])
         seeds[outputs[position]] = cotangent if seed is None else joint.add(seed, cotangent)
     targets = [args[position] for position in wrt]
-    pulled = pull_back(joint, tuple(joint.body[:length]), seeds, targets)
+    pulled = pull_back(joint, tuple(joint.body[:length]), seeds, targets, strength)
     forward_body = tuple(joint.body[:length])
     joint.location = None
     forward_body = tuple(joint.body[: len(forward_body)])  # loops were extended by what their gradients need

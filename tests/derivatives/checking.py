@@ -111,6 +111,15 @@ def _number(truth: Callable[..., Any], operands: Sequence[Any]) -> Any:
     return None if mp.isnan(value) else value
 
 
+def value_at(entry: Entry, row: Sequence[float]) -> Any:
+    """The value of a row's function for one operand of each parameter; None where it is no real number, or
+    the operands do not count."""
+    if not entry.inside(*row):
+        return None
+    with mp.workdps(entry.digits):
+        return _number(entry.truth[(0,) * entry.arity], [mp.mpf(x) for x in row])
+
+
 class Truths:
     """The truths of one entry at one set of operands, and what is allowed around each."""
 

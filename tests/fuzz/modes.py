@@ -11,7 +11,7 @@ import numpy as np
 
 import tracejit as tj
 from tracejit.base.machine import Machine
-from tracejit.codegen.nest.reductions import cross_row_reductions
+from tracejit.codegen.nest.reductions import chunks
 from tracejit.ir.graph import Function
 from tracejit.ir.passes import PIPELINE
 from tracejit.ir.passes.fusion import horizontal_fusion, rematerialization_after, rematerialization_before
@@ -136,7 +136,7 @@ def as_if_large(subject: Subject) -> None:
         (horizontal_fusion, "large_bytes", lambda: 0),
         (rematerialization_after, "least_bytes", lambda: 0),
         (rematerialization_before, "least_bytes", lambda: 0),
-        (cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0)),
+        (chunks, "machine", lambda: Machine(task_cycles=1, least_tasks=0)),
     )
     before = [getattr(module, name) for module, name, _ in settings]
     for module, name, value in settings:

@@ -10,16 +10,12 @@ from tests.array_api.standard import CONSTANTS, DTYPES, signatures
 
 from .namespace import Namespace
 
-_SHAPES: Final = "its shape depends on values: under `jit` with `size=`"
 ARRAY_API: Final = Namespace(
     "Array API",
     "the main namespace of 2024.12",
     "tracejit",
     (*signatures(""), *CONSTANTS, *DTYPES),
     {
-        **dict.fromkeys(
-            ("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"), _SHAPES
-        ),
         "bool": "NumPy's scalar type, which is taken as a dtype; `bool_` is the dtype",
         "broadcast_arrays": "a tuple, as the standard asks from 2025.12 on",
         "finfo": "numbers are NumPy's scalars",

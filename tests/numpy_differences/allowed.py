@@ -108,7 +108,7 @@ ALLOWED: tuple[Rule, ...] = (
         lambda call, actual, expected: isinstance(expected, Exception) and _is_scalar(call),
     ),
     _rule(
-        "x[x > 1.0]",
+        "x[x > 1.0][[0]]",
         "getitem setitem setitem+=",
         lambda call, actual, expected: isinstance(actual, ConcretizationError),
     ),

@@ -205,7 +205,7 @@ class Generator(Statements):
             forms += [[f"match {subject}:", f"    case {first}:", *indented(indented(self._block(place, 2))),
                        "    case _:", *indented(indented(self._block(place, 2)))]]  # fmt: skip
         if self.has("errors", 0.2):
-            forms += [[f"assert {self.test(place)}"]]
+            forms += [[f"assert {self.test(place)}{self.pick('', ', k', ', str(s)')}"]]
         if self.has("walrus"):
             forms += [self._short_while(place)]
         if self.has("names"):
@@ -220,7 +220,8 @@ class Generator(Statements):
         kinds += ["raise"] * self.has("exceptions")
         kind = self.pick(*kinds)
         if kind == "raise":
-            return [f"raise {self.pick('ValueError', 'KeyError')}({self.pick('k', '1')})"]
+            message = self.pick("k", "1", '"none"', 'f"{k} of {s:.1f}"', "s, k")
+            return [f"raise {self.pick('ValueError', 'KeyError')}({message})"]
         return [f"return {self.result(place)}"] if kind == "return" else [kind]
 
     def _conditional(self, place: Place) -> list[str]:

@@ -46,6 +46,10 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: tj.where(x > 0, tj.flip(tj.log(tj.flip(x, 0)).reshape(5, 1).sum(1), 0), 0.0),
         lambda x: tj.log(x) if x > 0 else x * 0.0,
     ),
+    "checkpoint": (
+        lambda x: tj.where(x > 0, tj.checkpoint(tj.log)(x), x),
+        lambda x: tj.log(x) if x > 0 else x,
+    ),
     "scan": (_scanned, lambda x: tj.log(x) * (1 + tj.sqrt(x) + x) if x > 0 else x * 0.0),
     "choice of a scan": (_scan_chosen, lambda x: 3 * tj.log(x) if x > 0 else x),
 }

@@ -63,15 +63,17 @@ def run(name: str, *operands: Any, **attrs: Any) -> Tensor:
     return result
 
 
-def candidate(x: Any) -> Any:
-    """`x`, whose gradients know that they come of a choice, where it may have gradients."""
+def candidate(x: Any, *, safe: bool = False) -> Any:
+    """`x`, whose gradients know that they come of a choice, or of a `safe` one, where it may have
+    gradients."""
     if not isinstance(x, Tensor):
         return x
+    name = "safe_candidate" if safe else "candidate"
     if STATE.tracer is None:  # behind a leaf there is nothing
-        return run("candidate", x) if x._requires_grad and x._node is not None and STATE.recording else x
+        return run(name, x) if x._requires_grad and x._node is not None and STATE.recording else x
     if not is_differentiable(x.dtype):
         return x
-    marked = run("candidate", x)
+    marked = run(name, x)
     if type(kind_of(x)) is type:  # to promotion it stays a Python number
         STATE.tracer.mark_weak(marked._data)
     return marked

@@ -7,14 +7,14 @@ NaN counts as larger than everything else, as in NumPy.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ..base.errors import ArgumentError, DTypeError, ShapeError
 from ..ir.types import normalize_axis
-from ..provided import SIZED
+from ..provided import MASKED_SELECTION, SIZED
 from ..tensors.tensor import Tensor, wrap
 from .copying import in_order
 from .indexing.taking import take_along_axis
@@ -221,8 +221,9 @@ def unique(
 
     With the others, a tuple: also the index of each one's first occurrence, the indices that make `x` of them
     again, and how often each occurs. Their number depends on values. With `size` it is that: the smallest
-    ones, and behind them `fill_value`, by default the first of them, which occur 0 times; compiled code needs
-    to know. Gradients go to the first occurrences. NumPy's `sorted` makes no difference.
+    ones, and behind them `fill_value`, by default the first of them, which occur 0 times. Without, what a
+    trace does with them is that with ``x[mask]``. Gradients go to the first occurrences. NumPy's `sorted`
+    makes no difference.
 
     Example:
         >>> import tracejit as tj
@@ -231,13 +232,14 @@ def unique(
         >>> tj.jit(lambda x: tj.unique(x, size=4, fill_value=0))(tj.tensor([3, 1, 3, 2]))
         tensor([1, 2, 3, 0])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique``; `size` as in
-    ``jax.numpy.unique``.
+    Semantics: ``numpy.unique``; `size` as in ``jax.numpy.unique``.
     """
     x = as_tensor(x)
     if axis is not None:
         axis = normalize_axis("unique", axis, x.ndim)
     flags = (True, return_index, return_inverse, return_counts)
+    if size is None and x.is_traced:
+        return _asked_for(MASKED_SELECTION().distinct(x, axis, equal_nan), flags)
     if size is None:
         data = x._concrete("unique(x)", "unique(x, size=n), which gives n elements")
         distinct: Any = np.unique
@@ -246,6 +248,10 @@ def unique(
             return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
         size = (result[0] if isinstance(result, tuple) else result).shape[axis or 0]
     sized = SIZED()
-    parts = sized.unique("unique", x, axis, size, fill_value, equal_nan=equal_nan)
+    return _asked_for(sized.unique("unique", x, axis, size, fill_value, equal_nan=equal_nan), flags)
+
+
+def _asked_for(parts: Sequence[Any], flags: Sequence[bool]) -> Any:
+    """The `parts` for which `flags` hold; one by itself."""
     chosen = tuple(part for part, flag in zip(parts, flags, strict=True) if flag)
     return chosen if len(chosen) > 1 else chosen[0]

@@ -16,11 +16,10 @@ from typing import Any, ParamSpec, TypeVar, overload
 from ..base.errors import GradientError
 from ..dispatch.regions import apply_with_regions
 from ..generator import DEFAULT
-from ..ir.builder import Builder, inline
 from ..ir.dtypes import is_differentiable
-from ..ir.graph import Function, Value
+from ..ir.graph import Function
+from ..ir.ops.differentiation import repeated_backward
 from ..ir.registry import OPS
-from ..ir.transforms.differentiation import pull_back
 from ..ir.types import TensorType
 from ..pytree import flatten
 from ..state import STATE
@@ -226,32 +225,10 @@ def _traced(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     region = Function("checkpoint", params, tuple(tracer.body), tuple(results))
     wrt = tuple([i for i, param in enumerate(params) if is_differentiable(param.dtype)])
     operands = [leaves[i] for i in tensors] + list(tracer.holders.values())
-    attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt}
-    produced = apply_with_regions(OPS["custom_vjp"], operands, attrs, (region, _backward(region, wrt)))
+    attrs = {"name": "checkpoint", "outputs": len(results), "wrt": wrt, "repeats": True}
+    regions = (region, repeated_backward(region, wrt))
+    produced = apply_with_regions(OPS["custom_vjp"], operands, attrs, regions)
     following = iter(produced)
     return shape[0].unflatten(
         [next(following) if isinstance(output, Tensor) else output for output in outputs]
     )
-
-
-def _backward(region: Function, wrt: tuple[int, ...]) -> Function:
-    """``(*inputs, *results, *cotangents) -> gradients``, which computes `region` again from the inputs."""
-    b = Builder()
-    inputs = [b.parameter(param.type, param.hint) for param in region.params]
-    for i, result in enumerate(region.results):
-        b.parameter(result.type, f"y{i}")
-    again = [b.append(OPS["barrier"], (input_,), {})[0] for input_ in inputs]
-    outputs = inline(b, region, again)
-    body = tuple(b.body)
-    seeds: dict[Value, Value] = {}
-    for i, output in enumerate(outputs):
-        if is_differentiable(output.dtype):
-            cotangent = b.parameter(output.type, f"ct{i}")
-            earlier = seeds.get(output)
-            seeds[output] = cotangent if earlier is None else b.add(earlier, cotangent)
-    targets = [again[i] for i in wrt]
-    gradients = [
-        b.full(value=0.0, shape=target.shape, dtype=target.dtype) if gradient is None else gradient
-        for target, gradient in zip(targets, pull_back(b, body, seeds, targets), strict=True)
-    ]
-    return b.finish("checkpoint_backward", gradients)

@@ -183,7 +183,7 @@ class _Application:
         )
         if not gradients and not wrt and backward.params == []:
             return replay(regions[0], operands)[: len(outputs)]
-        attrs = {"name": name, "outputs": len(outputs), "wrt": tuple(wrt)}
+        attrs = {"name": name, "outputs": len(outputs), "wrt": tuple(wrt), "repeats": False}
         return apply_with_regions(OPS["custom_vjp"], operands, attrs, regions)[: len(outputs)]
 
     def _handed_out(self, tensors: list[Tensor]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.errors import GradientError, ShapeError
 from ..ir.graph import Location, Value
+from ..ir.registry import Strength
 from ..state import STATE
 from ..tape.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from ..tape.liveness import InputNode
@@ -91,8 +92,8 @@ class _Pass:
         #: Adds cotangents.
         self.add = engine.add if engine.tensors else engine.namespace.add
         self.retain_graph = retain_graph
-        #: The nodes whose cotangents are 0 where a mask did not choose: see `ir.transforms.strong_zeros`.
-        self.chosen: set[Any] = set()
+        #: The nodes whose cotangents are 0 where a mask did not choose, with the strength of these zeros.
+        self.chosen: dict[Any, Strength] = {}
         #: The gradients of the targets.
         self.gradients: dict[Any, Tensor] = {}
         #: Cotangent so far of each node or leaf; a list of them for nodes with several outputs.
@@ -107,7 +108,7 @@ class _Pass:
     def run(self, roots: Sequence[Tensor], cotangents: Sequence[Tensor], reach: Reach | None) -> None:
         """Visit what is behind `roots`, each node once all cotangents of its results are there."""
         engine, pending, ready, boundary = self.engine, self.pending, self.ready, self.boundary
-        free, tracer, chosen, behind = not self.retain_graph, STATE.tracer, self.chosen, engine.behind_choice
+        free, tracer, chosen, behind = not self.retain_graph, STATE.tracer, self.chosen, engine.by_strength
         targets = self.targets
         if reach is not None and reach.edges is not None:
             self.waiting, self.useful = reach.edges.copy(), reach.useful
@@ -134,7 +135,8 @@ class _Pass:
                 if plain and place.hooks is None:  # what `_visit` comes to
                     if not ends and tracer is None:
                         self.node = place
-                        parts = place.pull(behind if place in chosen else engine, cotangent, None)
+                        in_use = behind[chosen[place]] if place in chosen else engine
+                        parts = place.pull(in_use, cotangent, None)
                     elif not ends:
                         parts = self._pull_traced(place, cotangent, None)
                     elif targets is not None:
@@ -263,8 +265,7 @@ class _Pass:
             cotangent = slots if node.several else slots[0]
         needed = None if useful is None else self._needed_in(useful)
         if STATE.tracer is None:
-            in_use = engine.behind_choice if node in self.chosen else engine
-            parts = node.pull(in_use, cotangent, needed)
+            parts = node.pull(self._engine_of(node), cotangent, needed)
         else:
             parts = self._pull_traced(node, cotangent, needed)
         if STATE.anomaly is not None:
@@ -275,9 +276,23 @@ class _Pass:
 
     def _note_choice(self, node: Node) -> None:
         """Note where cotangents go to that are 0 where a mask did not choose."""
-        if not node.chooses and (node not in self.chosen or (type(node) is OpNode and node.plan.mixes)):
+        chosen, strength = self.chosen, node.chooses
+        around = chosen.get(node)
+        if around is not None and around > strength:
+            strength = around
+        if not strength:
             return
-        self.chosen.update(parent.node if type(parent) is Output else parent for parent in node.parents)
+        for parent in node.parents:
+            place = parent.node if type(parent) is Output else parent
+            known = chosen.get(place)
+            if known is strength or (known is not None and known > strength):
+                continue
+            if type(place) is not OpNode or strength > place.plan.ends_zeros:
+                chosen[place] = strength
+
+    def _engine_of(self, node: Node) -> Engine:
+        """The engine for the cotangents of `node`."""
+        return self.engine.by_strength[self.chosen.get(node, Strength.NONE)]
 
     def _pull_traced(self, node: Node, cotangent: Any, needed: Any) -> Sequence[Any]:
         """The cotangents of the node's operands in the graph; what is traced belongs to the node's line."""
@@ -285,8 +300,7 @@ class _Pass:
         tracer.location = node.location and self._gradient_of(node.location)
         tracer.pinned_location = True
         try:
-            in_use = self.engine.behind_choice if node in self.chosen else self.engine
-            return node.pull(in_use, cotangent, needed)
+            return node.pull(self._engine_of(node), cotangent, needed)
         finally:
             tracer.pinned_location = False
 

@@ -15,8 +15,8 @@ from ..dispatch.eager_functions import ELEMENTWISE, kernel_on_arrays, when_chang
 from ..ir.dtypes import NUMBERS
 from ..ir.graph import Value
 from ..ir.ops.shape import sum_to
-from ..ir.registry import OPS, Attrs, Op, OpNamespace
-from ..ir.transforms.strong_zeros import StrongZeros
+from ..ir.registry import OPS, Attrs, Op, OpNamespace, Strength
+from ..ir.transforms.strong_zeros import with_zeros
 from ..ir.types import Shape
 from ..state import STATE
 from ..tape.liveness import is_live
@@ -115,21 +115,28 @@ TENSOR_OPS = TensorOps()
 class Engine:
     """The representation of cotangents in one backward pass: ndarrays, or Tensors."""
 
-    __slots__ = ("behind_choice", "connects", "namespace", "tensors", "traced")
+    __slots__ = ("by_strength", "connects", "namespace", "strength", "tensors", "traced")
 
-    def __init__(self, *, tensors: bool, connects: bool = True, strong: bool = False) -> None:
+    def __init__(self, *, tensors: bool, connects: bool = True, strength: Strength = Strength.NONE) -> None:
         self.tensors = tensors
         #: Whether the gradient is recorded, so that saved values must be in their place in the graph.
         self.connects = connects
         self.namespace: Any = TENSOR_OPS if tensors else NUMPY_OPS
         #: The ops on Values of a running trace.
         self.traced: Any = _TRACED_OPS
-        if strong:
-            self.namespace, self.traced = StrongZeros(self.namespace), StrongZeros(_TRACED_OPS)
-        #: The engine for nodes behind a choice: the same, with strong zeros.
-        self.behind_choice: Engine = (
-            self if strong else Engine(tensors=tensors, connects=connects, strong=True)
-        )
+        #: The strength of zeros in the cotangents.
+        self.strength = strength
+        #: The engines for nodes behind a choice, by `Strength`: the same, with strong zeros.
+        self.by_strength: tuple[Engine, ...] = ()
+        if strength:
+            self.namespace = with_zeros(self.namespace, strength)
+            self.traced = with_zeros(self.traced, strength)
+        else:
+            others = list(Strength)[1:]
+            self.by_strength = (
+                self,
+                *[Engine(tensors=tensors, connects=connects, strength=each) for each in others],
+            )
 
     # -- saved values, where cotangents are Tensors -----------------------------------------------
 

@@ -12,8 +12,8 @@ from ..ir.builder import Builder
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Function, Instruction, Value
 from ..ir.interpreter import interpret
-from ..ir.registry import OPS, Attrs, Op, check_attrs
-from ..ir.transforms.differentiation import has_choice, pull_regions
+from ..ir.registry import OPS, Attrs, Op, Strength, check_attrs
+from ..ir.transforms.differentiation import choice_in, pull_regions
 from ..ir.types import TensorType
 from ..location import user_location
 from ..state import STATE
@@ -43,7 +43,7 @@ class RegionNode(Node):
         results: Sequence[Tensor],
     ) -> None:
         self.op, self.attrs, self.regions, self.results = op, attrs, regions, len(results)
-        self.chooses = has_choice(regions)
+        self.chooses = choice_in(regions)
         self.parents = tuple(
             [(operand._node or operand) if operand._requires_grad else None for operand in operands]
         )
@@ -73,8 +73,8 @@ class RegionNode(Node):
         outputs = [engine.output(self, i, data) for i, data in enumerate(self.saved[1])]
         incoming = [*cotangents, *[None] * (len(outputs) - len(cotangents))]
         present = [cotangent for cotangent in incoming if cotangent is not None]
-        behind_choice = self.chooses or engine.behind_choice is engine
-        function, positions = self._pullback([cotangent is not None for cotangent in incoming], behind_choice)
+        strength = max(self.chooses, engine.strength)
+        function, positions = self._pullback([cotangent is not None for cotangent in incoming], strength)
         parts = replay(function, [*inputs, *outputs, *present])
         outgoing: list[Any] = [None] * len(self.parents)
         for position, part in zip(positions, parts, strict=True):
@@ -84,7 +84,7 @@ class RegionNode(Node):
     def describe_saved(self, position: int) -> str:
         return f"operand {position} of {self.op.name}, of shape {self.types[position][0]},"
 
-    def _pullback(self, present: Sequence[bool], behind_choice: bool) -> tuple[Function, list[int]]:
+    def _pullback(self, present: Sequence[bool], strength: Strength) -> tuple[Function, list[int]]:
         """The gradient rule as a Function of the operands, the results and the cotangents that there are; and
         which operands its results are for."""
         assert self.saved is not None
@@ -98,7 +98,7 @@ class RegionNode(Node):
             b.parameter(result.type) if flag else None for flag, result in zip(present, results, strict=True)
         ]
         instruction = Instruction(self.op, operands, self.attrs, results, self.location, self.regions)
-        parts = pull_regions(b, instruction, cotangents, behind_choice)
+        parts = pull_regions(b, instruction, cotangents, strength)
         tracked = [(i, part) for i, part in enumerate(parts) if self.parents[i] is not None]
         there = {i: part for i, part in tracked if part is not None}
         return b.finish("pullback", list(there.values())), list(there)

@@ -59,7 +59,7 @@ class FailedCall(Exception):
     """A call that has failed by an `error`, as in Python, before which Python would have written arguments.
     Nothing is written yet."""
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         super().__init__(str(error))
         self.error = error
 

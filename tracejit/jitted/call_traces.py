@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, ConcretizationError, UncompilableError
+from ..base.errors import AliasedError, ConcretizationError, TraceError, UncompilableError
 from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..base.records import record
@@ -21,7 +21,7 @@ from ..state import STATE
 from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor
 from ..tracing.branches import Branches
-from ..tracing.handled_errors import HandledErrors, error_state_error
+from ..tracing.handled_errors import HandledErrors, RaisedInLoopError, error_state_error
 from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
@@ -106,7 +106,16 @@ def trace_call(
             outer, STATE.unformatted = STATE.unformatted, (unformatted := list[Exception]())
             try:
                 result = handed_on(function)(*with_static(args, positional, static), **{**kwargs, **named})
+            except RaisedInLoopError as error:
+                if acts:
+                    raise FailedCall(error) from error
+                raise TraceError(f"{name}: with these arguments {error}; pass others to look at it") from None
             except Exception as error:
+                merged = STATE.tracer.merged_error
+                if merged is not None and merged is not error:  # which the function has handled, and failed
+                    raise merged from error
+                if acts and handled.has_refused:
+                    raise FailedCall(error) from error
                 if (wanted := _wanted_value(error)) is not None:
                     raise wanted from error
                 differs = unformatted or shows_traced(error) or watched.has_written()

@@ -13,7 +13,8 @@ from ..dispatch.native_ops import entry_layout_of_tensors
 from ..ir.builder import Builder
 from ..ir.dataflow import without_effects
 from ..ir.graph import Function
-from ..ir.transforms.differentiation import inline, split_pullback
+from ..ir.registry import Strength
+from ..ir.transforms.differentiation import choice_in, inline, split_pullback
 from ..location import user_location
 from ..runtime.executable import Executable
 from ..runtime.native.entry import array_function
@@ -36,7 +37,7 @@ class CompiledFunction:
         self._lock = ForkLock()
         self._executable: Executable | None = None
         self._plans: dict[tuple[int, ...], CallPlan] = {}
-        self._joint: dict[tuple[int, ...], CompiledFunction] = {}
+        self._joint: dict[tuple[tuple[int, ...], Strength], CompiledFunction] = {}
 
     @property
     def executable(self) -> Executable:
@@ -61,9 +62,10 @@ class CompiledFunction:
             for plan in self._plans.values():
                 programs += [("forward, keeping what its gradient needs", plan.forward)]
                 programs += [("backward", plan.backward)]
-            return programs + [
-                ("backward, to be differentiated itself", compiled) for compiled in self._joint.values()
-            ]
+            for (_, strength), compiled in self._joint.items():
+                role = "behind a safe choice" if strength else "to be differentiated itself"
+                programs += [(f"backward, {role}", compiled)]
+            return programs
 
     def plan(self, wrt: tuple[int, ...]) -> CallPlan:
         """The plan for recording calls of which exactly the inputs at `wrt` require gradients.
@@ -77,11 +79,14 @@ class CompiledFunction:
                 plan = self._plans[wrt]
         return plan
 
-    def joint_backward(self, wrt: tuple[int, ...]) -> CompiledFunction:
-        """``(*inputs, *cotangents) -> gradients``, which computes what it needs of the forward part again."""
+    def joint_backward(self, wrt: tuple[int, ...], strength: Strength = Strength.NONE) -> CompiledFunction:
+        """``(*inputs, *cotangents) -> gradients``, which computes what it needs of the forward part again.
+        Zeros in the cotangents have the `strength`."""
         with self._lock:
-            if wrt not in self._joint:
+            if (wrt, strength) not in self._joint:
                 split = self.plan(wrt).split
+                if strength:
+                    split = split_pullback(self.function, wrt, strength=strength)
                 builder = Builder()
                 args = [builder.parameter(param.type, param.hint) for param in self.function.params]
                 residuals = inline(builder, without_effects(split.forward), args)[split.outputs :]
@@ -91,8 +96,9 @@ class CompiledFunction:
                 ]
                 gradients = inline(builder, split.backward, [*residuals, *cotangents])
                 joint = builder.finish(split.backward.name, gradients)
-                self._joint[wrt] = CompiledFunction(joint, flush_denormals=self.flush_denormals)
-            return self._joint[wrt]
+                compiled = CompiledFunction(joint, flush_denormals=self.flush_denormals)
+                self._joint[wrt, strength] = compiled
+            return self._joint[wrt, strength]
 
 
 class CallPlan:
@@ -105,17 +111,21 @@ class CallPlan:
         forward: ``(*inputs) -> (*results, *residuals)``.
         backward: ``(*residuals, *cotangents) -> gradients``.
         tracked: per input, whether it requires a gradient.
+        chooses: the strength of zeros in cotangents of the inputs where a safe choice in the Function did
+            not choose these.
         types: per input, (shape, dtype).
         result_types: per result, (shape, dtype).
     """
 
     __slots__ = (
-        "_gradients", "backward", "compiled", "forward", "result_types", "split", "tracked", "types", "wrt",
+        "_gradients", "backward", "chooses", "compiled", "forward", "result_types", "split", "tracked",
+        "types", "wrt",
     )  # fmt: skip
 
     def __init__(self, compiled: CompiledFunction, wrt: tuple[int, ...]) -> None:
         function, split = compiled.function, split_pullback(compiled.function, wrt)
         self.compiled, self.wrt, self.split = compiled, wrt, split
+        self.chooses = _of_safe_choices(choice_in([function]))
         self.forward, self.backward = [
             CompiledFunction(part, flush_denormals=compiled.flush_denormals)
             for part in (split.forward, split.backward)
@@ -142,6 +152,12 @@ class CallPlan:
         if run is None:
             run = self._gradients = array_function(self.backward.executable, entry_layout_of_tensors())
         return run(*arrays)
+
+
+def _of_safe_choices(strength: Strength) -> Strength:
+    """The strength with which zeros enter a compiled call, and leave it: those of other choices end there, as
+    every derivative of the call would else be compiled twice."""
+    return strength if strength is Strength.PRODUCTS else Strength.NONE
 
 
 #: The count of writes to an array or a number, which nobody counts.
@@ -193,6 +209,10 @@ class CallNode(Node):
         ]
 
     @property
+    def chooses(self) -> Strength:
+        return self.plan.chooses
+
+    @property
     def count(self) -> int:
         return len(self.plan.result_types)
 
@@ -211,14 +231,19 @@ class CallNode(Node):
             cotangent = cotangents[index]
             incoming.append(engine.zeros(*plan.result_types[index]) if cotangent is None else cotangent)
         gradients: Sequence[Any]
+        strength = _of_safe_choices(engine.strength)
         if engine.tensors:
-            joint = plan.compiled.joint_backward(plan.wrt)
+            joint = plan.compiled.joint_backward(plan.wrt, strength)
             inputs = [engine.operand(self, i, unpacked(input_)) for i, input_ in enumerate(self.inputs)]
             gradients = call(joint, [*inputs, *incoming])
         else:
             # rules broadcast cotangents, which native code reads in plain memory
             plain = [np.asarray(cotangent, order="C") for cotangent in incoming]
-            gradients = plan.gradients([*map(unpacked, self.residuals), *plain])
+            if strength:
+                joint = plan.compiled.joint_backward(plan.wrt, strength)
+                gradients = joint.executable([*map(unpacked, self.inputs), *plain])
+            else:
+                gradients = plan.gradients([*map(unpacked, self.residuals), *plain])
         outgoing: list[Any] = [None] * len(self.parents)
         for place, position in enumerate(plan.wrt):
             outgoing[position] = gradients[place]

@@ -142,7 +142,7 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self.__get__(args[0])(*args[1:], **kwargs)
         call, random = JittedCall(args, kwargs, *self._split(args, kwargs)), DEFAULT.state
         problem: AliasedError | None = None
-        failed: Exception | None = None
+        failed: BaseException | None = None
         try:
             return self._descend(call)
         except AliasedError as error:
@@ -158,7 +158,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(call)
 
-    def _failed(self, error: Exception, call: JittedCall) -> Any:
+    def _failed(self, error: BaseException, call: JittedCall) -> Any:
         """Run as Python a `call` that has failed by `error`, so that it writes to its arguments what Python
         writes before it fails, and raise the error. Ours stands for one of Python's of the same kind."""
         try:

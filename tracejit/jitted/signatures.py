@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..base.errors import DTypeError, TraceError
+from ..base.loading import LazyModule
 from ..ir.dtypes import SHORT_NAME, as_dtype, default_dtype
 from ..ir.graph import Value
 from ..ir.types import TensorType, tensor_type
@@ -18,6 +19,11 @@ from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import scalar_type
+
+if TYPE_CHECKING:
+    from ..array.selection import results as selection_results
+else:
+    selection_results = LazyModule("..array.selection.results", __package__)
 
 #: The result of an entry whose signature does not fit the call.
 MISS: Final = object()
@@ -243,9 +249,12 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
     array or number."""
     leaves, structure = flatten(result, exact=True)
+    if any(hasattr(leaf, "apply_selected") for leaf in leaves):
+        fitting = [
+            selection_results.in_front(leaf) if hasattr(leaf, "apply_selected") else leaf for leaf in leaves
+        ]
+        leaves, structure = flatten(structure.unflatten(fitting), exact=True)
     for position, leaf in enumerate(leaves):
-        if hasattr(leaf, "apply_selected"):
-            leaf.__array__(asked=f"{name}: result {structure.paths()[position] or 'value'}")
         if not isinstance(leaf, (Tensor, np.ndarray, np.generic, bool, int, float, complex)):
             raise DTypeError(
                 f"{name}: result {structure.paths()[position] or 'value'} has type {type(leaf).__name__}; a "

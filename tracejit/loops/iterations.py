@@ -1,17 +1,24 @@
-"""Iterables of loops: ranges whose bounds may be traced, arrays, and both enumerated, zipped or reversed."""
+"""Iterables of loops: ranges whose bounds may be traced, arrays, and both enumerated, zipped, reversed or
+taken in pairs, combinations and products, as those of itertools and NumPy's indices."""
 
 from __future__ import annotations
 
 import builtins
 import functools
+import itertools
+import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ..array.elementwise.ufuncs import maximum, minimum, sign
+from ..array.manipulation import ravel
+from ..array.methods.ndarray import FlatElements
 from ..array.ranges import arange
+from ..array.selection.masked_selection import Selection
+from ..array.selection.positions import compact
 from ..base.errors import DTypeError
 from ..base.records import record
 from ..dispatch.dispatch import apply
@@ -69,7 +76,40 @@ class Reversed:
         return reversed(range(*_bounds(self.inner)) if isinstance(self.inner, Range) else self.inner)
 
 
-_OWN: Final = (Range, Enumerated, Zipped, Reversed)
+class Pairs:
+    """``itertools.pairwise`` of what a loop can be traced along."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.pairwise(self.inner)
+
+
+class Combined:
+    """``itertools.product``, or with `size` ``itertools.combinations``, of what loops can be traced along."""
+
+    def __init__(self, *inner: Any, size: int | None = None) -> None:
+        self.inner, self.size = inner, size
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.size is not None:
+            return itertools.combinations(self.inner[0], self.size)
+        return itertools.product(*self.inner)
+
+
+class Indices:
+    """``np.ndindex``, or ``np.ndenumerate`` of the array `of`."""
+
+    def __init__(self, shape: tuple[int, ...], of: Any = None) -> None:
+        self.shape, self.of = shape, of
+
+    def __iter__(self) -> Iterator[Any]:
+        indices = itertools.product(*map(range, self.shape))
+        return indices if self.of is None else ((index, self.of[index]) for index in indices)
+
+
+_OWN: Final = (Range, Enumerated, Zipped, Reversed, Pairs, Combined, Indices)
 
 
 def _bounds(inner: Range) -> tuple[int, int, int]:
@@ -94,6 +134,32 @@ def _reversed(iterable: Any) -> Any:
     return Reversed(iterable) if _is_array(iterable) else reversed(iterable)
 
 
+def _pairwise(iterable: Any) -> Any:
+    return Pairs(iterable) if _is_array(iterable) else itertools.pairwise(iterable)
+
+
+def _product(*iterables: Any, repeat: Any = 1) -> Any:
+    if iterables and all(map(_is_array, iterables)) and type(repeat) is int:
+        return Combined(*iterables * repeat)
+    return itertools.product(*iterables, repeat=repeat)
+
+
+def _combinations(iterable: Any, r: Any) -> Any:
+    if _is_array(iterable) and type(r) is int and r >= 0:
+        return Combined(iterable, size=r)
+    return itertools.combinations(iterable, r)
+
+
+def _ndindex(*shape: Any) -> Any:
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    known = all(type(size) is int and size >= 0 for size in sizes)
+    return Indices(tuple(sizes)) if known else np.ndindex(*shape)
+
+
+def _ndenumerate(array: Any) -> Any:
+    return Indices(array.shape, array) if is_traced(array) else np.ndenumerate(array)
+
+
 def _arange(function: Any) -> Any:
     def call(*bounds: Any, **options: Any) -> Any:
         integers = all(isinstance(bound, (int, np.integer)) or _is_integer(bound) for bound in bounds)
@@ -111,7 +177,9 @@ def _is_integer(value: Any) -> bool:
 def _is_array(value: Any) -> bool:
     if isinstance(value, StackedList):
         return value.stacked() is not None
-    return isinstance(value, (range, *_OWN)) or (isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0)
+    return isinstance(value, (range, Selection, FlatElements, *_OWN)) or (
+        isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0
+    )
 
 
 #: Replacements of Python's functions where a loop may be traced.
@@ -120,6 +188,11 @@ STAND_INS: Final[dict[Any, Any]] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.reversed: _reversed,
+    itertools.pairwise: _pairwise,
+    itertools.product: _product,
+    itertools.combinations: _combinations,
+    np.ndindex: _ndindex,
+    np.ndenumerate: _ndenumerate,
     np.arange: _arange(np.arange),
     arange: _arange(arange),
 }
@@ -166,6 +239,18 @@ def steps_of(iterable: Any) -> Steps | None:
         if not array.shape or array.dtype.kind not in "biufc":
             return None
         return Steps(array.shape[0], [array], lambda _, elements: elements[0])
+    if isinstance(iterable, FlatElements):
+        return steps_of(ravel(iterable.base))
+    if isinstance(iterable, Selection):
+        whole, count = compact(iterable)
+        STATE.tracer.mark_weak(count._data)
+        return None if iterable._first else Steps(count, [whole], lambda _, elements: elements[0])
+    if isinstance(iterable, Pairs):
+        return _steps_of_pairs(steps_of(iterable.inner))
+    if isinstance(iterable, Combined):
+        return _steps_of_combined([steps_of(part) for part in iterable.inner], iterable.size)
+    if isinstance(iterable, Indices):
+        return _steps_of_indices(iterable)
     if isinstance(iterable, Enumerated):
         inner = steps_of(iterable.inner)
         if inner is None:
@@ -247,6 +332,60 @@ def _steps_of_zip(parts: list[Steps | None], *, strict: bool) -> Steps | None:
         return tuple(result)
 
     return Steps(count, arrays, item)
+
+
+def _steps_of_pairs(steps: Steps | None) -> Steps | None:
+    if steps is None or not isinstance(steps.count, int):
+        return None
+    size = len(steps.arrays)
+
+    def item(k: Any, elements: list[Any]) -> Any:
+        return steps.item(k, elements[:size]), steps.item(k + 1, elements[size:])
+
+    count = max(steps.count - 1, 0)
+    before, after = [array[:count] for array in steps.arrays], [array[1:] for array in steps.arrays]
+    return Steps(count, before + after, item)
+
+
+def _item_at(steps: Steps, k: Any) -> Any:
+    """The item of step `k`, out of order."""
+    return steps.item(k, [array[k] for array in steps.arrays])
+
+
+def _steps_of_combined(parts: list[Steps | None], size: int | None) -> Steps | None:
+    if any(part is None or not isinstance(part.count, int) for part in parts):
+        return None
+    steps = [part for part in parts if part is not None]
+    counts = [part.count for part in steps]
+    if size is None:
+
+        def item(k: Any, _: Any) -> Any:
+            places = _digits(k, counts)
+            return tuple([_item_at(part, place) for part, place in zip(steps, places, strict=True)])
+
+        return Steps(math.prod(counts), [], item)
+    rows = np.array([*itertools.combinations(range(counts[0]), size)], np.int64).reshape(-1, size)
+    columns = [wrap(np.ascontiguousarray(column)) for column in rows.T]
+    return Steps(len(rows), columns, lambda _, at: tuple([_item_at(steps[0], python_integer(k)) for k in at]))
+
+
+def _steps_of_indices(iterable: Indices) -> Steps:
+    arrays = [] if iterable.of is None else [ravel(iterable.of)]
+
+    def item(k: Any, elements: list[Any]) -> Any:
+        index = _digits(k, iterable.shape)
+        return (index, *elements) if elements else index
+
+    return Steps(math.prod(iterable.shape), arrays, item)
+
+
+def _digits(k: Any, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """The indices along axes of `sizes` of element `k` in C order."""
+    digits: list[Any] = []
+    for size in reversed(sizes[1:]):
+        digits.append(k % size)
+        k = k // size
+    return (k, *reversed(digits)) if sizes else ()
 
 
 def _steps_of_reversed(inner: Any) -> Steps | None:

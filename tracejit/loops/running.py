@@ -25,7 +25,10 @@ _PROBED: Final = 2
 #: on.
 _UNSTEADY: Final = (UnsteadyError, NameError, DTypeError, ShapeError)
 #: Advice for loops over other objects.
-_ITERABLES: Final = "ranges and arrays, and enumerate, zip and reversed of these, become loops"
+_ITERABLES: Final = (
+    "ranges and arrays, enumerate, zip and reversed of these, indices of NumPy's, and pairwise, product and "
+    "combinations become loops"
+)
 
 
 def run_for(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statement) -> None:

@@ -16,6 +16,7 @@ from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
+from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, is_integer, note_change
@@ -117,6 +118,16 @@ class Runtime(Comprehensions):
             note(statement, session, statement.refused)
             session.count(where(statement), len(STATE.tracer.body), statement.refused)
         return value
+
+    # -- errors -------------------------------------------------------------------------------------
+
+    def is_plain(self) -> bool:
+        """Whether the code is not traced, so that a loop may raise where it is written to."""
+        return STATE.tracer is None
+
+    def raised(self) -> BaseException:
+        """The error of a trace in which a step of a loop raises."""
+        return RaisedInLoopError("a step of a loop raises")
 
     # -- branches -----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..base.errors import GradientError, ShapeError
+from ..ir.registry import Strength
 from ..tensors.tensor import Tensor
 
 
@@ -21,7 +22,7 @@ class Cotangents(Protocol):
 
     tensors: bool
     namespace: Any
-    behind_choice: Any
+    strength: Strength
 
     def operand(self, node: Any, position: int, saved: Any) -> Any:
         """The saved operand at `position` as a Tensor in its place in the graph."""

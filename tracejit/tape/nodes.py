@@ -17,7 +17,7 @@ import numpy as np
 from ..base.errors import GradientError
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Location
-from ..ir.registry import Attrs, Op
+from ..ir.registry import Attrs, Op, Strength
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from .hooks import Cotangents, Hooks, RemovableHandle, hooks_of_leaf
@@ -61,8 +61,8 @@ class Node(abc.ABC):
 
     #: Whether it has several outputs: then `pull` gets a list of cotangents, and edges are `Output`s.
     several: ClassVar[bool] = False
-    #: Whether cotangents of its operands are 0 where these were not chosen: see `ir.transforms.strong_zeros`.
-    chooses: Any = False
+    #: Strength of the zeros in cotangents of its operands where these were not chosen.
+    chooses: Any = Strength.NONE
 
     #: Parent of each operand: None, a leaf Tensor, a Node, or an Output of a node with several.
     parents: tuple[Any, ...]
@@ -243,7 +243,7 @@ class OpNode(Node):
         return self.plan.op
 
     @property
-    def chooses(self) -> bool:
+    def chooses(self) -> Strength:
         return self.plan.chooses
 
     def name(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from ..base.errors import GradientError
 from ..base.records import record
 from ..ir import ops
-from ..ir.registry import Attrs, Builtin, Kind, Op, Rule
+from ..ir.registry import Attrs, Builtin, Kind, Op, Rule, Strength
 from ..ir.transforms.differentiation import variadic_index
 from ..ir.types import Shape, TensorType, remove_axes
 
@@ -133,9 +133,9 @@ class SavePlan:
     __slots__ = (
         "_some",
         "chooses",
+        "ends_zeros",
         "inputs",
         "joint",
-        "mixes",
         "on_values",
         "op",
         "output",
@@ -147,10 +147,10 @@ class SavePlan:
 
     def __init__(self, op: Op | Composite, tracked: tuple[bool, ...]) -> None:
         self.op, self.tracked = op, tracked
-        #: Whether the cotangents of its operands are 0 where these were not chosen.
-        self.chooses = any(each.chooses for each in ops_of(op))
-        #: Whether cotangents of its operands are sums over others, in which no 0 is due to a mask.
-        self.mixes = any(each.kind.traits.mixes for each in ops_of(op))
+        #: Strength of the zeros in cotangents of its operands where these were not chosen.
+        self.chooses: Strength = max(each.chooses for each in ops_of(op))
+        #: The most strength of zeros that ends here.
+        self.ends_zeros: Strength = max(each.kind.traits.ends_zeros for each in ops_of(op))
         #: The rules of the tracked operands by parameter; of a composite, the plans of its ops.
         self.parts: dict[Any, Any] = {}
         #: Whether to save each operand; and whether to save the output.

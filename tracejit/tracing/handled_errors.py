@@ -68,6 +68,11 @@ def _errors(instruction: Instruction) -> tuple[type[Exception], ...]:
     return (OutOfBoundsError,) if kind.traits.indexes_operand else (OutOfBoundsError, IndexValueError)
 
 
+class RaisedInLoopError(BaseException):
+    """The end of a trace in which a step of a loop raises: the call runs as Python, which raises the error
+    that the step makes, of the values that it has. No ``except Exception`` of the program is meant."""
+
+
 class HandledErrors:
     """Operations of a trace whose errors code of the traced function would see, and those for which NumPy's
     error state asks for errors."""
@@ -118,6 +123,11 @@ class HandledErrors:
         """Note `what`, an operation of numbers that raises one of `errors` in Python and none if compiled."""
         if not self._unchecked and self._are_handled(errors):
             self._unchecked = what
+
+    @property
+    def has_refused(self) -> bool:
+        """Whether the function has handled an error of the trace alone."""
+        return bool(self._refused)
 
     def __bool__(self) -> bool:
         return bool(self._checked or self._unchecked or self._refused or self.asked)

@@ -2,7 +2,7 @@
 
 A pass takes a kernel, the index of a loop, and numbers, and returns a kernel that means the same. It raises
 `NotApplicable` where its precondition does not hold. A schedule is a list of steps, each a pass and its
-arguments, which prints as ``vectorize(j, 8)``.
+arguments, which prints as ``vectorize(j, 8)``. A pass loads with the first schedule that has it.
 """
 
 from __future__ import annotations
@@ -10,52 +10,44 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
+from ....base.on_use import OnUse
 from ..clocks import are_running, at_step
 from ..nodes import Kernel
 from ..rewriting import NotApplicable as NotApplicable
-from .ask import ask
-from .forward import forward
-from .invert import invert
-from .normalize import normalize
-from .parallelize import parallelize
-from .peel import peel
-from .poll import poll
-from .rfactor import block, rfactor
-from .split import specialize, split
-from .stream import stream
-from .tile import tile
-from .transpose_reads import transpose_reads
-from .unroll import interleave, unroll
-from .vectorize import vectorize
 
 #: A step of a schedule: the name of a pass and its arguments.
 Step: TypeAlias = "tuple[str, tuple[str | int, ...]]"
 
-PASSES: Final[dict[str, Callable[..., Kernel]]] = {
-    "normalize": normalize,
-    "forward": forward,
-    "tile": tile,
-    "transpose_reads": transpose_reads,
-    "vectorize": vectorize,
-    "parallelize": parallelize,
-    "peel": peel,
-    "unroll": unroll,
-    "interleave": interleave,
-    "poll": poll,
-    "split": split,
-    "specialize": specialize,
-    "stream": stream,
-    "ask": ask,
-    "invert": invert,
-    "rfactor": rfactor,
-    "block": block,
+#: The modules of passes, by their names.
+_MODULES: Final = {
+    "normalize": ".normalize",
+    "forward": ".forward",
+    "tile": ".tile",
+    "transpose_reads": ".transpose_reads",
+    "vectorize": ".vectorize",
+    "parallelize": ".parallelize",
+    "peel": ".peel",
+    "unroll": ".unroll",
+    "interleave": ".unroll",
+    "poll": ".poll",
+    "split": ".split",
+    "specialize": ".split",
+    "stream": ".stream",
+    "ask": ".ask",
+    "invert": ".invert",
+    "rfactor": ".rfactor",
+    "block": ".rfactor",
 }
+PASSES: Final[Mapping[str, Callable[..., Kernel]]] = OnUse(
+    {name: (module, name) for name, module in _MODULES.items()}, __package__
+)
 #: Passes that add the terms of sums in another order, or with their errors: floats are rounded otherwise.
 REORDERS_SUMS: Final[frozenset[str]] = frozenset({"rfactor", "block"})
-_STEP: Final = re.compile(r"\s*(\w+)\(([^()]*)\)\s*,?\s*")
+#: Pattern of a step.
+_STEP: Final = r"\s*(\w+)\(([^()]*)\)\s*,?\s*"
 
 #: Arguments that may be 0; all other numbers count something.
 _FROM_ZERO: Final = ("first", "parts")
@@ -81,9 +73,9 @@ def parse_schedule(text: str) -> list[Step]:
     """The steps of a schedule's text, such as ``vectorize(j, 8) peel(j, 8)``; commas may stand between them.
     Raises NotApplicable for a pass that there is none of, and for arguments that it does not take."""
     steps: list[Step] = []
-    position = 0
+    step, position = re.compile(_STEP), 0
     while position < len(text.rstrip()):
-        match = _STEP.match(text, position)
+        match = step.match(text, position)
         if match is None:
             raise NotApplicable(f"expected a pass and its arguments, found {text[position:]!r}")
         name, arguments = match.groups()

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ....ir.registry import OPS
+from ..accesses import entered, never_holds
 from ..affine import Affine, Ranges, affine, is_multiple, variable
 from ..nodes import (
     SERIAL,
@@ -44,7 +45,6 @@ from ..nodes import (
     While,
 )
 from ..rewriting import NotApplicable, first_ends, rewritten, with_body
-from ..verifier import entered, never_holds
 
 
 def split(kernel: Kernel, index: str, first: int, stop: int) -> Kernel:

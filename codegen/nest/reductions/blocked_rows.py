@@ -25,7 +25,7 @@ from ...loops.passes.vectorize import LANE
 from ...loops.rewriting import replaced
 from ...lowering.loop_nest import Leaf, Memory, Nest
 from ..elements import index_of
-from ..row_blocks import rows_at_a_time
+from ..row_blocks import blocked_tasks, rows_at_a_time
 from . import rows
 from .chunked import OWN
 from .rows import FoldBuilder, StagePlan, streamed_last
@@ -33,17 +33,6 @@ from .totals import LONG
 
 #: The index of a row in its block.
 ROW = "r"
-
-
-def are_blocked_rows(nest: Nest) -> bool:
-    """Whether `nest` folds along rows that are done in blocks."""
-    alone = nest.split is None and nest.across is None and 0 not in nest.sizes
-    return nest.row_lanes and alone and rows_at_a_time(nest) > 1
-
-
-def blocked_tasks(nest: Nest) -> int:
-    """The tasks of rows in blocks: a block, or all rows of an outer dimension."""
-    return -(-nest.sizes[0] // rows_at_a_time(nest)) if nest.parallel == 1 else nest.sizes[0]
 
 
 def schedule_of(nest: Nest, streamed: frozenset[Memory] = frozenset()) -> list[Step]:

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING
 
 from ....base.machine import machine
 from ....base.records import record
-from ....ir.graph import Instruction, Value
-from ....ir.types import Shape, TensorType, remove_axes
 from ...llvm.target import Target
 from ...loops.affine import affine
 from ...loops.clocks import clocked
 from ...loops.nodes import Alloc, Kernel
 from ...loops.phases import workspace_bytes
-from ...lowering.loop_nest import Accumulator, Across, Chunks, Member, Memory, Nest, Write
+from ...lowering.loop_nest import Accumulator, Chunks, Member, Memory, Nest, Write
 from ..row_blocks import rows_at_a_time
 from .split import PhaseWriter
 from .totals import LONG, is_float_sum
@@ -33,28 +31,6 @@ if TYPE_CHECKING:
 
 #: Bytes up to which what the only chunk folds into is memory of the task, and not of a workspace.
 _OWN_BYTES = 1 << 15
-
-
-def fold_of_rows(reduction: Instruction, domain: Shape, axes: tuple[int, ...]) -> Instruction | None:
-    """The reduction of each row that comes before `reduction`; None where that folds no row."""
-    (operand,) = reduction.operands
-    wide = {axis for axis in axes if domain[axis] != 1}
-    if operand.shape != domain or not wide <= set(reduction.attrs["axes"]):
-        return None
-    row = Value(TensorType(operand.dtype, remove_axes(domain, axes)))
-    return reduction.replace(operands=(operand,), attrs={"axes": axes}, results=(row,))
-
-
-def across_of(nest: Nest) -> Across:
-    """The chunks of `nest`, which folds across its rows."""
-    extent, most = nest.sizes[0], 1
-    if nest.cycles > machine().parallel_cycles:
-        most = max(1, min(machine().chunks, int(nest.cycles / machine().task_cycles), extent))
-    size = -(-extent // most)
-    if nest.parallel == 1:
-        block = rows_at_a_time(nest) if nest.row_lanes else nest.lanes
-        size = -(-size // block) * block
-    return Across(-(-extent // size), size)
 
 
 def across_workspace(nest: Nest) -> int:

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 #: Rows whose mean is a chunk's number.
 FIRST_ROWS: Final = 16
-#: Rows that are walked before the next ones: four numbers of each column are read for them and three written,
-#: so that twice as many pay as where there is one. On 4096 x 1024 f32: 476 us for 8, 411 for 16, 504 for 32.
-MOMENT_ROWS: Final = 16
 
 
 def joined_moments(nest: Nest, region: Function) -> dict[Value, Any]:

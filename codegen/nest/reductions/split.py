@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import Final
 
 from ....base.machine import machine
 from ....base.records import record
@@ -42,7 +41,6 @@ from ...lowering.loop_nest import (
     Member,
     Memory,
     Nest,
-    Split,
     Write,
     placed,
 )
@@ -50,61 +48,9 @@ from ..elements import ElementBuilder
 from ..row_blocks import rows_at_a_time
 from .blocked_rows import BlockBuilder
 from .columns import ColumnBuilder, adds_blocks
-from .moments import FIRST_ROWS, MOMENT_ROWS, Moments
+from .moments import FIRST_ROWS, Moments
 from .rows import FoldBuilder
 from .totals import LONG, LONG_COLUMN, is_float_sum
-
-#: Rows of a column nest that are walked before the next ones.
-BLOCK_ROWS: Final = 8
-
-
-def split_of(nest: Nest) -> Split | None:
-    """Choose how to split the reductions of `nest` into chunks (rfactor); None for nests that are no
-    reductions, little work or parallel as they are."""
-    folds = [member for member in nest.members if member.is_reduction]
-    least = machine().parallel_cycles
-    if not folds or 0 in nest.sizes or len(nest.sizes) == nest.parallel or nest.cycles <= least:
-        return None
-    extent, unit, block = nest.sizes[nest.parallel], 1, 1
-    if nest.row_lanes:
-        if nest.parallel:
-            return None
-        if len(nest.sizes) == 1:
-            unit = nest.lanes * nest.unroll
-            extent = extent // unit * unit
-    else:
-        if nest.turned or nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > machine().l1_bytes:
-            # its columns are tasks enough, and partial results would not stay in cache
-            return None
-        block = BLOCK_ROWS if nest.sizes[0] > nest.lanes * nest.unroll else extent
-    most = min(
-        machine().chunks, int(nest.cycles / machine().task_cycles), extent // (unit * min(block, BLOCK_ROWS))
-    )
-    if most < 2:
-        return None
-    size = -(-extent // (most * unit)) * unit
-    return in_blocks(nest, size, block) if block < extent and not nest.row_lanes else apart(nest, size)
-
-
-def apart(nest: Nest, size: int) -> Split:
-    """Chunks of about `size` iterations, each of which is folded at once: of columns whole blocks of terms,
-    so that loops over them have as many iterations each."""
-    if not nest.row_lanes and size > LONG_COLUMN:
-        size = -(-size // LONG) * LONG
-    return Split(nest.sizes[nest.parallel] // size, size, size)
-
-
-def in_blocks(nest: Nest, size: int, block: int) -> Split:
-    """Chunks of at least `size` iterations that are walked `block` at a time."""
-    size = -(-size // block) * block
-    return Split(-(-(nest.sizes[nest.parallel] // block * block) // size), size, block)
-
-
-def in_larger_blocks(nest: Nest) -> Split:
-    """The chunks of a nest with moments, in blocks that pay for them."""
-    split = nest.split
-    assert split is not None
-    return in_blocks(nest, split.size, MOMENT_ROWS) if split.block == BLOCK_ROWS else split
 
 
 def workspace_of(nest: Nest) -> int:

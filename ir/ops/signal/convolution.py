@@ -127,9 +127,10 @@ def _exchanged(b: Any, x: Any, perm: tuple[int, ...]) -> Any:
     return b.transpose(x, perm=(*perm, 3, 4) if len(x.shape) == 5 else (1, 0, 2, 3))
 
 
-def _w_rule(
+def w_rule(
     b: Any, ct: Any, x: Any, w_type: TensorType, stride: Pair, padding: tuple[int, ...], dilation: Pair
 ) -> Any:
+    """The gradient to the kernels."""
     if 0 in (*ct.shape, *w_type.shape):
         return _zeros(b, w_type)
     around: list[int] = []
@@ -161,9 +162,10 @@ class _Phase:
         return self.lead, self.size - cotangents - self.lead + (self.count - 1) * self.dilation
 
 
-def _x_rule(
+def x_rule(
     b: Any, ct: Any, w: Any, x_type: TensorType, stride: Pair, padding: tuple[int, ...], dilation: Pair
 ) -> Any:
+    """The gradient to the images."""
     if 0 in (*ct.shape, *w.shape, *x_type.shape):
         return _zeros(b, x_type)
     phases = [
@@ -205,16 +207,16 @@ def _of_phase(b: Any, ct: Any, w: Any, phase: tuple[_Phase, _Phase]) -> Any:
 def _convolve_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: int) -> Any:
     """Examples are more images, more outputs where the kernels alone differ, and groups where both do."""
     x, w = operands
-    attrs = instruction.attrs
+    op, attrs = instruction.op, instruction.attrs
     shape = instruction.result.shape
     if not mapped[1]:
-        result = b.convolve(b.reshape(x, shape=(size * x.shape[1], *x.shape[2:])), w, **attrs)
+        result = b.apply(op, (b.reshape(x, shape=(size * x.shape[1], *x.shape[2:])), w), attrs)
         return [b.reshape(result, shape=(size, *shape))]
     if not mapped[0]:
         *groups, outputs, channels, rows, columns = w.shape[1:]
         w = b.transpose(w, perm=(1, 0, *range(2, len(w.shape)))) if groups else w
         w = b.reshape(w, shape=(*groups, size * outputs, channels, rows, columns))
-        result = b.reshape(b.convolve(x, w, **attrs), shape=(*shape[:-3], size, *shape[-3:]))
+        result = b.reshape(b.apply(op, (x, w), attrs), shape=(*shape[:-3], size, *shape[-3:]))
         lead = len(shape) - 3
         perm = (lead, *range(lead), *range(lead + 1, len(shape) + 1))
         return [b.transpose(result, perm=perm)]
@@ -223,7 +225,7 @@ def _convolve_batch(b: Any, instruction: Any, operands: Any, mapped: Any, size: 
     x = b.transpose(x, perm=(1, 0, *range(2, len(x.shape))))
     x = b.reshape(x, shape=(images, many, channels, rows, columns))
     w = b.reshape(w, shape=(many, *w.shape[-4:]))
-    result = b.reshape(b.convolve(x, w, **attrs), shape=(images, size, *shape[1:]))
+    result = b.reshape(b.apply(op, (x, w), attrs), shape=(images, size, *shape[1:]))
     return [b.transpose(result, perm=(1, 0, *range(2, len(shape) + 1)))]
 
 
@@ -232,5 +234,5 @@ CONVOLVE = define(
     doc="cross-correlation of images x (n, [groups,] channels, h, w) with kernels w ([groups,] outputs, "
     "channels, kh, kw); `padding` counts zeros above, below, left and right, and negative ones cut",
     attrs={"stride": (tuple,), "padding": (tuple,), "dilation": (tuple,)},
-    infer=_convolve_infer, eval=_convolve_eval, vjp={"x": _x_rule, "w": _w_rule}, batch=_convolve_batch,
+    infer=_convolve_infer, eval=_convolve_eval, vjp={"x": x_rule, "w": w_rule}, batch=_convolve_batch,
 )  # fmt: skip

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....base.errors import TracejitError
+from ....base.loading import LazyModule
 from ...builder import Builder
 from ...dataflow import has_effect
 from ...graph import Function, Instruction, Substitution, Value
+from ...ops.strong_zeros import PLAIN
 from ...registry import OPS, Attrs, Kind
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
-from .adjugates import factored_adjugate
 from .values_with_vectors import with_vectors
+
+if TYPE_CHECKING:
+    from . import adjugates, strong_products
+else:  # with the first of their ops
+    adjugates = LazyModule(".adjugates", __package__)
+    strong_products = LazyModule(".strong_products", __package__)
 
 
 def decompose(function: Function) -> Function:
@@ -23,7 +30,17 @@ def decompose(function: Function) -> Function:
     composites: dict[str, Sequence[Rule]] = {
         op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose
     }
-    return rewrite(_expand_regions(function), {**composites, "adjugate": (factored_adjugate,)})
+    products = dict.fromkeys(PLAIN, (_product,))
+    own: dict[str, Sequence[Rule]] = {"adjugate": (_adjugate,), **products}
+    return rewrite(_expand_regions(function), {**composites, **own})
+
+
+def _adjugate(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    return adjugates.factored_adjugate(b, instruction, defs)
+
+
+def _product(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
+    return strong_products.branching_product(b, instruction, defs)
 
 
 def _expand_regions(function: Function) -> Function:

@@ -10,16 +10,13 @@ Apart, the repeated operand goes to memory, which there may not be enough of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
-
 import numpy as np
 
 from ...builder import Builder
 from ...graph import Instruction, Value
 from ...ops.indexing import indexed_axes
 from ...ops.signal.fourier import has_pairs
-from ..rewriting import Definitions, Rule, defined_by
+from ..rewriting import Definitions, defined_by
 from .gathers import FEW
 
 
@@ -88,16 +85,3 @@ def _repeated(value: Value, defs: Definitions) -> Value | None:
     if definition is None or len(definition.operands[0].shape) != len(value.shape):
         return None
     return definition.operands[0]
-
-
-#: The rules by the names of ops.
-LINE_RULES: Final[Mapping[str, Sequence[Rule]]] = {
-    "slice": (elements_of_repeated_lines,),
-    "matmul": (product_of_repeated_lines,),
-    "gather": (gather_of_repeated_lines,),
-    **dict.fromkeys(
-        ("argmax", "argmin", "sort", "argsort", "cumsum", "cumprod", "cummax", "cummin"),
-        (once_for_repeated_lines,),
-    ),
-    **dict.fromkeys(("fft", "rfft", "irfft"), (once_for_repeated_lines,)),
-}

@@ -11,16 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from ....base.loading import LazyModule
 from ...builder import Builder
 from ...graph import Function, Instruction, Value
 from ...types import remove_axes
 from ..rewriting import Definitions, Rule, constant_of, defined_by, rewrite
-from .gathers import gather_of_rows, gather_of_transpose
-from .repeated_lines import LINE_RULES
-from .shifted_sums import shifted_sums
-from .triangular_systems import solve_triangular
+
+if TYPE_CHECKING:
+    from . import gathers, repeated_lines, shifted_sums, triangular_systems
+else:  # with the first of their ops
+    gathers = LazyModule(".gathers", __package__)
+    repeated_lines = LazyModule(".repeated_lines", __package__)
+    shifted_sums = LazyModule(".shifted_sums", __package__)
+    triangular_systems = LazyModule(".triangular_systems", __package__)
 
 
 def simplify(function: Function) -> Function:
@@ -335,6 +340,19 @@ def _matmul(b: Builder, instruction: Instruction, defs: Definitions) -> Value | 
     return None
 
 
+#: Rules for repeated lines (`repeated_lines.py`), by the names of ops.
+LINE_RULES: Final[Mapping[str, Sequence[Rule]]] = {
+    "slice": (lambda b, i, defs: repeated_lines.elements_of_repeated_lines(b, i, defs),),
+    "matmul": (lambda b, i, defs: repeated_lines.product_of_repeated_lines(b, i, defs),),
+    "gather": (lambda b, i, defs: repeated_lines.gather_of_repeated_lines(b, i, defs),),
+    **dict.fromkeys(
+        (
+            *("argmax", "argmin", "sort", "argsort", "cumsum", "cumprod", "cummax", "cummin"),
+            *("fft", "rfft", "irfft"),
+        ),
+        (lambda b, i, defs: repeated_lines.once_for_repeated_lines(b, i, defs),),
+    ),
+}
 RULES: Mapping[str, Sequence[Rule]] = {
     "add": (_add,),
     "sub": (_sub,),
@@ -357,9 +375,13 @@ RULES: Mapping[str, Sequence[Rule]] = {
     "concat": (_concat,),
     "update": (_update,),
     "matmul": (_matmul, *LINE_RULES["matmul"]),
-    "lu_solve": (solve_triangular,),
-    "convolve": (shifted_sums,),
-    "gather": (gather_of_transpose, gather_of_rows, *LINE_RULES["gather"]),
+    "lu_solve": (lambda b, i, defs: triangular_systems.solve_triangular(b, i, defs),),
+    "convolve": (lambda b, i, defs: shifted_sums.shifted_sums(b, i, defs),),
+    "gather": (
+        lambda b, i, defs: gathers.gather_of_transpose(b, i, defs),
+        lambda b, i, defs: gathers.gather_of_rows(b, i, defs),
+        *LINE_RULES["gather"],
+    ),
     **dict.fromkeys(
         ("sum", "prod", "max", "nanmax", "min", "all", "any"), (_reduction, _reduction_of_transpose)
     ),

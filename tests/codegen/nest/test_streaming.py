@@ -12,7 +12,7 @@ from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import Target, host
 from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest import streaming
-from tracejit.codegen.nest.reductions import split
+from tracejit.codegen.nest.reductions import chunks
 from tracejit.ir.passes import run_passes
 from tracejit.runtime.executable import Executable
 
@@ -154,7 +154,7 @@ def centred(b: Any, x: Any) -> Any:
 @pytest.mark.parametrize("columns", [16, 32, 33])
 def test_the_last_pass_over_a_tall_table(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A nest that is cut into chunks of rows; results at any address."""
-    monkeypatch.setattr(split, "machine", lambda: Machine(task_cycles=1000.0))
+    monkeypatch.setattr(chunks, "machine", lambda: Machine(task_cycles=1000.0))
     x = np.random.default_rng(0).standard_normal((5001, columns))
     function = function_of("tall", [x], centred)
     assert streams(function) == (columns % 16 == 0)

@@ -22,7 +22,7 @@ from tracejit.codegen.llvm.operations import Operation
 from tracejit.codegen.lowering.lowering import Lowering
 from tracejit.codegen.module import body, writer
 from tracejit.codegen.module.families import LOWERINGS
-from tracejit.codegen.nest import fusions
+from tracejit.codegen.nest import fusions, overwriting
 from tracejit.codegen.tiers import BASELINE
 from tracejit.ir import passes
 from tracejit.ir.graph import Function, Instruction
@@ -150,7 +150,7 @@ def raises(*_: Any, **__: Any) -> Any:
     [
         (fusions, "schedule"),
         (fusions, "emit_kernel"),
-        (fusions, "overwritable"),
+        (overwriting, "overwritable"),
         (writer, "plan_buffers"),
         (regions, "ControlWriter"),
         (CONTROL_FLOW, "kernel"),

@@ -104,6 +104,43 @@ def test_as_llvm_links_it(baseline: bool, use_jit_link: bool, monkeypatch: pytes
     assert results[0] == results[1]
 
 
+#: Leaves free memory in pages that lie 5 GB apart by turns, and one larger place below them.
+_IN_PIECES = """
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+def reserve(size):
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
+    place = libc.mmap(None, size, 0, flags, -1, 0)
+    return None if place == ctypes.c_void_p(-1).value else place
+
+whole, size = reserve(6 << 30), 1 << 46
+while size >= mmap.PAGESIZE:
+    size = size if reserve(size) is not None else size // 2
+for number in range(40):
+    libc.munmap(whole + (5 << 30) * (number % 2 == 0) + (number + 1 << 20), mmap.PAGESIZE)
+libc.munmap(whole + (1 << 26), 1 << 28)
+"""
+
+
+@pytest.mark.parametrize("linker", ["load", "link_object"])
+def test_memory_in_pieces(linker: str) -> None:
+    program = f"""
+import ctypes, mmap
+from tests.runtime.loading.test_loader import IMPORTS, TEXT, emit_object, link_object, load
+image, kept = emit_object(TEXT)[0], []
+{linker}(image, ["main"], IMPORTS)
+{_IN_PIECES}
+for _ in range(8):
+    kept.append({linker}(image, ["main"], IMPORTS))
+    main = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(kept[-1].addresses["main"])
+    print(main(1))
+"""
+    assert len(set(forked(program).split())) == 1
+
+
 def test_code_cannot_be_written_and_data_cannot_be_run() -> None:
     image, _ = emit_object(TEXT)
     library = load(image, ["main", "counter"], IMPORTS)

@@ -168,6 +168,7 @@ WAYS = {
     ("calls.py", "plan.forward.executable"): 1,  # below `call`
     ("calls.py", "call"): 1,  # a backward pass that is differentiated
     ("calls.py", "run"): 1,  # a backward pass
+    ("calls.py", "joint.executable"): 1,  # a backward pass behind a safe choice
     ("entries.py", "make_entry"): 1,  # NATIVE, RECORDING, FLAT
     ("entries.py", "make_passing_entry"): 1,  # WRAPPED
 }

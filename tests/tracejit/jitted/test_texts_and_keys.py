@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,21 +106,27 @@ def test_a_text_that_is_no_error_wants_the_value() -> None:
         tj.jit(lambda x: (x * 2, f"{x[0]:.3f}")[0])(X)
 
 
-def test_a_library_that_hides_what_it_asked_for() -> None:
-    def converted(x: Any) -> Any:
-        try:
-            return np.asarray(x)
-        except Exception as error:
-            raise ValueError("unrecognized input") from error
+_LIBRARY = """
+import numpy as np
 
-    with pytest.raises(ConcretizationError, match="needs the value of a traced tensor"):
-        tj.jit(lambda x: converted(x).tobytes())(X)
-    with pytest.raises(ConcretizationError, match=r"tobytes"):
-        tj.jit(lambda x: hidden(x))(X)
+def converted(x):
+    try:
+        return np.asarray(x)
+    except Exception as error:
+        raise ValueError("unrecognized input") from error
 
-
-def hidden(x: Any) -> Any:
+def hidden(x):
     try:
         return x.tobytes()
     except Exception:
-        raise ValueError("unrecognized input")  # noqa: B904
+        raise ValueError("unrecognized input")
+"""
+
+
+def test_a_library_that_hides_what_it_asked_for() -> None:
+    names: dict[str, Any] = {"__name__": "numpy.made_up"}
+    exec(compile(_LIBRARY, str(Path(np.__file__).with_name("made_up.py")), "exec"), names)
+    with pytest.raises(ConcretizationError, match="needs the value of a traced tensor"):
+        tj.jit(lambda x: names["converted"](x).tobytes())(X)
+    with pytest.raises(ConcretizationError, match=r"tobytes"):
+        tj.jit(lambda x: names["hidden"](x))(X)

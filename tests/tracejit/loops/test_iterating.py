@@ -1,6 +1,9 @@
-"""Iterables of loops: ranges, arrays, enumerate, zip, reversed, arange. While loops, too."""
+"""Iterables of loops: ranges, arrays, enumerate, zip, reversed, arange, indices, itertools, selections. While
+loops, too."""
 
 # ruff: noqa: B905, RUF007 - loops as users write them
+
+import itertools
 
 import numpy as np
 import pytest
@@ -329,6 +332,107 @@ def enumerate_from_a_traced_number(x, n):
     for i, v in enumerate(x, n):
         s += v * i
     return s
+
+
+@case(M)
+@case(M[:0])
+def flat(m):
+    s = 0.0
+    for i, v in enumerate(m.flat):
+        s = s * 0.5 + v * i
+    return s
+
+
+@case(M)
+@case(M[:, :1])
+def indices(m):
+    s = 0.0
+    out = np.zeros_like(m)
+    for i, j in np.ndindex(m.shape):
+        s = s * 0.9 + m[i, j] * (i - 2 * j)
+        out[i, j] = s
+    for index in np.ndindex(*m.shape):
+        out[index] = out[index] * 2
+    for (i, j), v in np.ndenumerate(m):
+        s = s * 0.9 + v * (i - 3 * j)
+    return s, out
+
+
+@case(X)
+@case(X[:1])
+@case(X[:0])
+def pairs(x):
+    s = 0.0
+    for a, b in itertools.pairwise(x):
+        s = s * 0.9 + a * b
+    for i, j in itertools.pairwise(range(len(x))):
+        s = s * 0.9 + x[i] * j
+    return s
+
+
+@case(X, M)
+def combinations(x, m):
+    s = 0.0
+    for i, j in itertools.combinations(range(len(x)), 2):
+        s = s * 0.9 + x[i] * x[j] * (j - i)
+    for a, b, c in itertools.combinations(x, 3):
+        s = s * 0.9 + a * b - c
+    for a, b in itertools.combinations(m, 2):
+        s = s * 0.9 + (a * b).sum()
+    for i in range(2):
+        for a, b in itertools.combinations(m[i], 2):
+            s = s * 0.8 + a * b
+    return s
+
+
+@case(X, M)
+def products(x, m):
+    s = 0.0
+    for i, j in itertools.product(range(len(x)), range(3)):
+        s = s * 0.9 + x[i] * j
+    for a, b in itertools.product(x, repeat=2):
+        s = s * 0.9 + a * b
+    for i, a, row in itertools.product(range(2), x, m):
+        s = s * 0.9 + a * row[i]
+    for i, (a, b) in enumerate(itertools.product(x, m.flat)):
+        s = s * 0.9 + a * b * i
+    return s
+
+
+@pytest.mark.parametrize("x", [np.array([1.0, -2.0, 3.0, 0.5, -1.0, 3.0]), -X, X], ids=str)
+def test_selections(x):
+    def f(x):
+        s, t = 0.0, 0.0
+        for v in x[x > 0]:
+            s = s * 0.5 + v
+        for i, v in enumerate(x[x < 1]):
+            t += i * v
+        for i in np.where(x > 0)[0]:
+            t = t * 0.9 + x[i]
+        for v in np.unique(x):
+            if v > 2:
+                break
+            t = t * 0.7 + v
+        for a, b in zip(x[x > 0], np.arange(9.0)):
+            s += a * b
+        return s, t
+
+    jitted = tj.jit(f)
+    np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
+    assert {loop.outcome for loop in jitted.explain().signatures[0].loops} == {"compiled"}
+    np.testing.assert_allclose(
+        tj.jit(tj.grad(lambda x: f(x)[0]))(x), tj.grad(lambda x: f(x)[0])(x), rtol=1e-12
+    )
+
+
+def test_rows_of_selections():
+    def f(m):
+        s = 0.0
+        for row in m[m[:, 0] > 0.3]:
+            s = s * 0.5 + (row * row).sum()
+        return s
+
+    np.testing.assert_allclose(tj.jit(f)(M), f(M), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)

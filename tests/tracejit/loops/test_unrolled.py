@@ -119,12 +119,16 @@ def contains_try(x):
     return s
 
 
-def raises_in_a_branch(x):
+def _not_negative(v):
+    if v < 0:
+        raise ValueError("neg")
+    return v
+
+
+def raises_in_a_helper(x):
     s = 0.0
     for i in range(7):
-        if x[i] < 0:
-            raise ValueError("neg")
-        s += x[i]
+        s += _not_negative(x[i])
     return s
 
 
@@ -159,7 +163,7 @@ CASES = [
     (sets_an_attribute, (X,), "sets an attribute"),
     (slices_by_the_index, (X,), "Python integer"),
     (contains_try, (X,), "a try statement"),
-    (raises_in_a_branch, (X,), "ValueError: neg"),
+    (raises_in_a_helper, (X,), "ValueError: neg"),
     (dict_written, (X,), "writes a dict"),
     (containers, (X,), "iterates over a list; ranges and arrays"),
 ]

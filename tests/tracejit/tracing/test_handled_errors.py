@@ -431,3 +431,40 @@ def test_membership_decides_as_python_does():
     for z in (2.0, 0.5, 5.0, 2.0):
         assert float(jitted(x, z)) == is_in(x, z)
     assert tj.jit(lambda x: x + (4.0 in x))(x).tolist() == (x + 1.0).tolist()
+
+
+def text_or_an_error(x):
+    try:
+        return x + len(np.array2string(x))
+    except Exception:
+        raise ValueError("no text") from None
+
+
+def _halved(r):
+    for _ in range(3):
+        e = r * 0.5
+        c = e[::-1]
+    return e, c
+
+
+def parts_or_an_error(x):
+    u = x * 0.5
+    try:
+        for i in range(3):
+            u[i - 1] = 1.5
+            row = u[::-1]
+            row, other = _halved(row)
+            other[-2] = 2.0
+    except Exception:
+        raise ValueError("not written") from None
+    return u + row
+
+
+@pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")
+@pytest.mark.parametrize("function", [text_or_an_error, parts_or_an_error])
+def test_handlers_that_raise_another_error(function, monkeypatch):
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+    x = np.array([1.0, 3.0, -2.0])
+    jitted = tj.jit(function)
+    for _ in range(2):
+        np.testing.assert_allclose(jitted(x), function(x))

@@ -10,7 +10,7 @@ from typing import Any, Final, overload
 import numpy as np
 
 from ...arguments.errors import checks_itself, named
-from ...base.errors import DTypeError, ShapeError
+from ...base.errors import ArgumentError, DTypeError, ShapeError
 from ...dispatch.dispatch import elementwise
 from ...dispatch.eager_functions import EagerFunction
 from ...ir.dtypes import (
@@ -96,25 +96,46 @@ def _of_condition(condition: Any, *, size: int | None, fill_value: Any) -> tuple
 @overload
 def where(condition: Any, *, size: int | None = ..., fill_value: Any = ...) -> tuple[Tensor, ...]: ...
 @overload
-def where(condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ...) -> Tensor: ...
+def where(
+    condition: Any, x: Any, y: Any, *, size: int | None = ..., fill_value: Any = ..., safe: bool = ...
+) -> Tensor: ...
 @checks_itself
 def where(
-    condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = 0
+    condition: Any,
+    x: Any = None,
+    y: Any = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    safe: bool = False,
 ) -> Any:
     """`x` where `condition` is true, else `y`; the three broadcast.
 
     With the condition alone, the indices of its true elements; `size` and `fill_value` as in ``nonzero``.
 
+    Gradients flow to the chosen elements alone: where ``tj.log(x)`` is not chosen, its gradient is 0, and not
+    0 times infinity, at x = 0 too. That holds up to the next product of matrices, convolution or
+    factorization behind the choice. With ``safe=True`` it holds through products and convolutions as well:
+    their gradients leave out terms in which a factor is 0. It costs a look at each of these gradients, and
+    code for those that are not finite: docs/explanation/numerics.md.
+
     Example:
+        >>> import numpy as np
         >>> import tracejit as tj
         >>> tj.where([True, False], [1.0, 2.0], 0.0)
         tensor([1., 0.])
+        >>> mask, m = np.array([True, False]), np.array([[1.0, np.inf], [2.0, 3.0]])
+        >>> tj.grad(lambda w: tj.where(mask, w @ m, 0.0).sum())(np.ones(2))
+        tensor([nan,  2.])
+        >>> tj.grad(lambda w: tj.where(mask, w @ m, 0.0, safe=True).sum())(np.ones(2))
+        tensor([1., 2.])
 
-    Semantics: ``numpy.where``. Gradients flow to the chosen elements alone: where ``tj.log(x)`` is not
-    chosen, its gradient is 0, and not 0 times infinity, at x = 0 too; of real numbers, up to the next product
-    of matrices, convolution or factorization.
+    Raises ShapeError where the three do not broadcast, ArgumentError for `safe` with the condition alone.
+    Semantics: ``numpy.where``.
     """
     if x is None and y is None:
+        if safe:
+            raise ArgumentError("where: safe= is for a choice between x and y, not for a condition alone")
         return _of_condition(condition, size=size, fill_value=fill_value)
     if size is not None:
         raise ShapeError("where: size= is for a condition alone, x and y have a shape")
@@ -123,9 +144,9 @@ def where(
     if type(x) in SCALARS and type(y) in SCALARS:
         x = filled(x, (), result_type(kind_of(x), kind_of(y)))
     if isinstance(x, Tensor):
-        x = candidate(x)
+        x = candidate(x, safe=safe)
     if isinstance(y, Tensor):
-        y = candidate(y)
+        y = candidate(y, safe=safe)
     return _WHERE.run(condition, x, y)
 
 

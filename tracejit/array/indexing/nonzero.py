@@ -68,10 +68,12 @@ def argwhere(x: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
         tensor([[1],
                 [3]])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.argwhere``; `size` as in
-    ``jax.numpy.argwhere``.
+    Raises ConcretizationError at rank 0 under a trace without `size`. Semantics: ``numpy.argwhere``; `size`
+    as in ``jax.numpy.argwhere``.
     """
     x = as_tensor(x)
+    if size is None and x.is_traced and x.ndim:
+        return MASKED_SELECTION().rows_of_places(x)  # type: ignore[no-any-return]
     if size is None:
         return wrap(np.argwhere(x._concrete("argwhere(x)", _WITH_SIZE.format("argwhere"))))
     columns = _sized().nonzero("argwhere", x if x.ndim else reshaped(x, (1,)), size, fill_value)

@@ -28,9 +28,12 @@ from ..elementwise.floats import where as where_of
 from ..indexing.access import getitem
 from ..numpy_calls.protocol import public_function
 from ..operands import broadcast, cast, choice, filled, floating, reshaped, run
+from . import positions
 from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
 
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
+#: Functions that join arrays along an axis.
+_JOINING: Final = ("append", "concat", "concatenate", "hstack")
 #: Functions beside reductions that work on each line along an axis by itself.
 _BY_ROW: Final = ("argsort", "cumprod", "cumsum", "diff", "flip", "log_softmax", "softmax", "sort")
 
@@ -48,9 +51,21 @@ def call_of_selections(
         return _at_places(function, *args)
     if name == "bincount":
         return functools.partial(_counts, function, **arguments)
+    if name in _JOINING:
+        return positions.joined(name, arguments)
+    if name in positions.OF_EACH:
+        return positions.of_each(name, function, arguments)
+    if name == "delete":
+        return positions.without(**arguments)
+    if name in ("dot", "matmul"):
+        return positions.product(*arguments.values()) if len(arguments) == 2 else None
     (_, x), *others = arguments.items()
     if name in ("ndim", "shape", "size") and not others:
         return functools.partial(getattr, x, name)
+    if name == "transpose" and isinstance(x, Selection):
+        return positions.transposed(**{"x": x, **dict(others)})
+    if name in ("unique", "unique_values") and not others and isinstance(x, Selection) and x.ndim == 1:
+        return functools.partial(positions.distinct_values, x)
     if "axis" not in inspect.signature(function).parameters:
         sizes = arguments.keys() & {"shape", "sizes"}  # which elementwise functions do not have
         return None if sizes else _elementwise(function, args, options)
@@ -61,6 +76,8 @@ def call_of_selections(
     axis = arguments.get("axis", parameters["axis"].default)
     if not ("where" in parameters or name in _OTHERS or name in _BY_ROW):
         return None
+    if axis is None and name in positions.ALONG and x.ndim == 1:
+        axis = 0
     axes = normalize_axes(name, axis, x.ndim)
     named = {key: value for key, value in others if value is not None and key != "axis"}
     before, rank = x._first, x._mask.ndim
@@ -69,6 +86,8 @@ def call_of_selections(
         return functools.partial(
             _by_row, x, public, {**named, "axis": along[0] if len(along) == 1 else along}
         )
+    if name in positions.ALONG:
+        return positions.ALONG[name](name, x, **named) if axes == (before,) else None
     call = _Reduction(name, public, x, axes, (*along, *range(before, before + rank)), named)
     reduction = _reduced if "where" in parameters else _OTHERS.get(name)
     return reduction and functools.partial(reduction, call)
@@ -237,6 +256,11 @@ _OTHERS: Final[dict[str, Callable[[_Reduction], Any]]] = {
     "ptp": lambda call: call.of("max", call.x) - call.of("min", call.x),
     "quantile": _ordered,
 }
+
+
+def sliced(x: Selection, part: slice) -> Selection:
+    """The elements of `x` in `part` of their axis."""
+    return positions.sliced(x, part)
 
 
 def element(x: Selection, key: Any) -> Any:

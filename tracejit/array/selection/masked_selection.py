@@ -31,10 +31,11 @@ from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, choice, filled, kind_of, reshaped, run
+from .sized import unique
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
-_OF_EACH: Final = ("candidate", "copy", "imag", "real", "stop_gradient")
+_OF_EACH: Final = ("candidate", "copy", "imag", "real", "safe_candidate", "stop_gradient")
 
 
 class _SelectedShape(tuple[Any, ...]):
@@ -125,6 +126,11 @@ class Selection:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Selection) and key.dtype is BOOL:
             return self._within(key)
+        entries, place = self._entries(key)
+        part = entries[place]
+        if isinstance(part, slice) and part != _ALL:
+            entries[place] = _ALL
+            return MASKED_CALLS().sliced(self, part)[tuple(entries)]
         whole, first = self._whole_key(key)
         if first is None:
             return MASKED_CALLS().element(self, key)
@@ -147,16 +153,19 @@ class Selection:
             raise refused()
         return Selection(run("logical_and", self._mask, key._whole), 0, self._whole).padded()
 
-    def _whole_key(self, key: Any) -> tuple[tuple[Any, ...], int | None]:
-        """`key` for the whole array, and the place of the elements' axis in what it gives; None where it has
-        a number for that."""
+    def _entries(self, key: Any) -> tuple[list[Any], int]:
+        """`key` with an entry for each axis, and which of them is for that of the elements."""
         entries = list(key) if isinstance(key, tuple) else [key]
         missing = self.ndim - sum(entry is not None and entry is not Ellipsis for entry in entries)
         dots = [place for place, entry in enumerate(entries) if entry is Ellipsis] or [len(entries)]
         entries[dots[0] : dots[0] + 1] = [_ALL] * missing
+        return entries, [place for place, entry in enumerate(entries) if entry is not None][self._first]
+
+    def _whole_key(self, key: Any) -> tuple[tuple[Any, ...], int | None]:
+        """`key` for the whole array, and the place of the elements' axis in what it gives; None where it has
+        a number for that."""
+        entries, place = self._entries(key)
         slices = [entry is None or isinstance(entry, slice) for entry in entries]
-        axes = [place for place, entry in enumerate(entries) if entry is not None]
-        place = axes[self._first]
         if not slices[place] and np.ndim(entries[place]) == 0:
             return (), None
         if not slices[place] or entries[place] != _ALL:
@@ -330,6 +339,28 @@ def places(x: Tensor) -> tuple[Selection, ...]:
     mask = wrap(_symbol(cast(x, BOOL)))
     iotas = [run("iota", shape=x.shape, axis=axis, dtype=INT64) for axis in range(x.ndim)]
     return tuple(Selection(mask, 0, iota, axis) for axis, iota in enumerate(iotas))
+
+
+def rows_of_places(x: Tensor) -> Selection:
+    """The indices of the elements of `x` that are not zero, one row each."""
+    mask = wrap(_symbol(cast(x, BOOL)))
+    columns = [run("iota", shape=(*x.shape, 1), axis=axis, dtype=INT64) for axis in range(x.ndim)]
+    return Selection(mask, 0, run("concat", *columns, axis=x.ndim))
+
+
+def distinct(x: Tensor, axis: int | None, equal_nan: bool) -> tuple[Any, ...]:
+    """The distinct elements of the traced `x`, or slices along `axis`, in ascending order; the indices of
+    their first occurrences; the indices that make `x` of them again, which are a Tensor; and their counts."""
+    place = 0 if axis is None else axis
+    extent = x.size if axis is None else x.shape[axis]
+    values, indices, inverse, counts = unique("unique", x, axis, extent, None, equal_nan=equal_nan)
+    there = run("gt", counts, 0)
+    return (
+        Selection(there, place, values).padded(),
+        Selection(there, 0, indices),
+        inverse,
+        Selection(there, 0, counts),
+    )
 
 
 def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any], Selection]:

@@ -1,6 +1,7 @@
 """Arrays as sets of elements: membership, unions, intersections and differences.
 
-The sizes of these sets depend on values, so but for ``isin`` compiled code needs their `size`; see ``sized``.
+The sizes of these sets depend on values. With `size` they are known; without, a trace makes them with room
+for the largest set and selects; see ``sized`` and ``masked_selection``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..manipulation import ravel
 from ..operands import as_tensor, filled, given_as_array, promoted_arrays, reshaped, run
 from ..sorting import check_options
 from . import sized
+from .masked_selection import Selection, distinct
 
 
 def isin(
@@ -54,6 +56,16 @@ def _arrays(name: str, *operands: Tensor) -> tuple[Array, ...]:
     return tuple(x.detach()._concrete(f"{name}, whose shape depends on values,", instead) for x in operands)
 
 
+def _is_open(size: Any, *operands: Tensor) -> bool:
+    """Whether the size of the result follows from values that are traced."""
+    return size is None and any(x.is_traced for x in operands)
+
+
+def _of_set(is_open: bool, there: Tensor, x: Tensor) -> Any:
+    """`x`; where the size `is_open`, the elements of it that are `there`."""
+    return Selection(there, 0, x).padded() if is_open else x
+
+
 def _requires_grad(*operands: Tensor) -> bool:
     return any(x.requires_grad for x in operands)
 
@@ -61,25 +73,28 @@ def _requires_grad(*operands: Tensor) -> bool:
 def union1d(x: Any, y: Any, *, size: int | None = None, fill_value: Any = None) -> Tensor:
     """The elements of `x` and `y`, each once and in ascending order.
 
-    With `size` there are that many: the smallest, and behind them `fill_value`, by default the first of them;
-    compiled code needs to know.
+    With `size` there are that many: the smallest, and behind them `fill_value`, by default the first of them.
 
     Example:
         >>> import tracejit as tj
         >>> tj.union1d([-1, 0, 1], [-2, 0, 2])
         tensor([-2, -1,  0,  1,  2])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.union1d``; `size` as in
-    ``jax.numpy.union1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.union1d``; `size` as in ``jax.numpy.union1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
+    if is_open := _is_open(size, x, y):
+        size = x.size + y.size
     if size is None:
         result = np.union1d(*_arrays("union1d", x, y))
         if not _requires_grad(x, y):
             return wrap(result)
         size = result.size
     line = run("concat", *map(ravel, promoted_arrays(x, y)), axis=0)
-    return sized.unique("union1d", line, None, size, fill_value).values
+    parts = sized.unique("union1d", line, None, size, fill_value)
+    return _of_set(is_open, run("gt", parts.counts, 0), parts.values)  # type: ignore[no-any-return]
 
 
 def intersect1d(
@@ -101,10 +116,13 @@ def intersect1d(
         >>> tj.intersect1d([1, 3, 4, 3], [3, 1, 2, 1])
         tensor([1, 3])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.intersect1d``; `size` as in
-    ``jax.numpy.intersect1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.intersect1d``; `size` as in ``jax.numpy.intersect1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
+    if is_open := _is_open(size, x, y):
+        size = x.size
     if size is None:
         intersect: Any = np.intersect1d
         result = intersect(*_arrays("intersect1d", x, y), assume_unique, return_indices)
@@ -123,16 +141,13 @@ def intersect1d(
         first.size,
         fill_value,
     )
+    inside = run("lt", indices, first.size)
     if not return_indices:
-        return values
+        return _of_set(is_open, inside, values)
     others, _ = sized.order_and_firsts(second)
     at = run("searchsorted", run("sort", second.detach()), values.detach(), side="left")
-    inside = run("lt", indices, first.size)
-    return (
-        values,
-        indices,
-        sized.taken(others, run("where", inside, at, second.size), 0, as_tensor(second.size)),
-    )
+    others = sized.taken(others, run("where", inside, at, second.size), 0, as_tensor(second.size))
+    return tuple(_of_set(is_open, inside, part) for part in (values, indices, others))
 
 
 def _filled(name: str, values: Tensor, places: Tensor, extent: int, fill_value: Any) -> Tensor:
@@ -149,19 +164,20 @@ def setdiff1d(
     """The elements of `x` that are not in `y`, each once and in ascending order; with `assume_unique` all of
     them in their order.
 
-    With `size` there are that many: the first ones, and behind them `fill_value`; compiled code needs to
-    know.
+    With `size` there are that many: the first ones, and behind them `fill_value`.
 
     Example:
         >>> import tracejit as tj
         >>> tj.setdiff1d([1, 2, 3, 2, 4], [3, 4, 5])
         tensor([1, 2])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.setdiff1d``; `size` as in
-    ``jax.numpy.setdiff1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.setdiff1d``; `size` as in ``jax.numpy.setdiff1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
-    if size is None:
+    is_open = _is_open(size, x, y)
+    if size is None and not is_open:
         first, second = _arrays("setdiff1d", x, y)
         result = np.setdiff1d(first, second, assume_unique)
         if not _requires_grad(x):
@@ -172,6 +188,8 @@ def setdiff1d(
     if not assume_unique:
         order, firsts = sized.order_and_firsts(line)
         line, alone = take(line, order), run("logical_and", firsts, take(alone, order))
+    if is_open:
+        return Selection(alone, 0, line).padded()  # type: ignore[return-value]
     return sized.kept("setdiff1d", line, alone, 0, size, fill_value)
 
 
@@ -187,11 +205,13 @@ def setxor1d(
         >>> tj.setxor1d([1, 2, 3], [2, 3, 5])
         tensor([1, 5])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.setxor1d``; `size` as in
-    ``jax.numpy.setxor1d``.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.setxor1d``; `size` as in ``jax.numpy.setxor1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
-    if size is None:
+    is_open = _is_open(size, x, y)
+    if size is None and not is_open:
         arrays = _arrays("setxor1d", x, y)
         result = np.setxor1d(arrays[0], arrays[1], assume_unique)
         if not _requires_grad(x, y):
@@ -206,6 +226,8 @@ def setxor1d(
     line, mask = run("concat", *lines, axis=0), run("concat", *masks, axis=0)
     order, _ = sized.order_and_firsts(line)
     line, mask = take(line, order), take(mask, order)
+    if is_open:
+        return Selection(mask, 0, line).padded()  # type: ignore[return-value]
     places = sized.places_of(mask, sized.checked_size("setxor1d", size))
     values = sized.taken(line, places, 0, filled(0, (), line.dtype))
     return _filled("setxor1d", values, places, line.size, fill_value)
@@ -237,6 +259,8 @@ class UniqueInverseResult(NamedTuple):
 def _unique(name: str, x: Any, size: Any, fill_value: Any) -> sized.Distinct:
     """Distinct elements, indices, inverse and counts; NaNs are distinct."""
     x = as_tensor(x)
+    if _is_open(size, x):
+        return sized.Distinct(*distinct(x, None, equal_nan=False))
     if size is None:
         (data,) = _arrays(name, x)
         result = np.unique(data, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
@@ -255,7 +279,9 @@ def unique_all(x: Any, *, size: int | None = None, fill_value: Any = None) -> Un
         >>> tj.unique_all([1, 1, 2]).counts
         tensor([2, 1])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique_all``, the Array API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_all``, the Array API.
     """
     return UniqueAllResult(*_unique("unique_all", x, size, fill_value))
 
@@ -268,8 +294,9 @@ def unique_counts(x: Any, *, size: int | None = None, fill_value: Any = None) ->
         >>> tj.unique_counts([1, 1, 2])
         UniqueCountsResult(values=tensor([1, 2]), counts=tensor([2, 1]))
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique_counts``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_counts``, the Array API.
     """
     result = _unique("unique_counts", x, size, fill_value)
     return UniqueCountsResult(result.values, result.counts)
@@ -284,8 +311,9 @@ def unique_inverse(x: Any, *, size: int | None = None, fill_value: Any = None) -
         >>> tj.unique_inverse([1, 1, 2])
         UniqueInverseResult(values=tensor([1, 2]), inverse_indices=tensor([0, 0, 1]))
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique_inverse``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_inverse``, the Array API.
     """
     result = _unique("unique_inverse", x, size, fill_value)
     return UniqueInverseResult(result.values, result.inverse)
@@ -299,7 +327,8 @@ def unique_values(x: Any, *, size: int | None = None, fill_value: Any = None) ->
         >>> tj.unique_values([2, 1, 1])
         tensor([1, 2])
 
-    Raises ConcretizationError under a trace without `size`. Semantics: ``numpy.unique_values``, the Array
-    API.
+    Without `size`, what a trace does with it is that with ``x[mask]``.
+
+    Semantics: ``numpy.unique_values``, the Array API.
     """
     return _unique("unique_values", x, size, fill_value).values

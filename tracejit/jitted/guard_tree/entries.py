@@ -80,8 +80,8 @@ def make_entries(
 ) -> tuple[Any, Any]:
     """Two entries of `leaf`: a function of the flat leaves, which gives a flat tuple (or one result) and
     `miss()` where it does not fit, and a function of the arguments as they are given, which then calls
-    ``otherwise()``. None where there cannot be one. Of a function that writes its arguments they give all
-    results of the program, for the caller to write.
+    ``otherwise()``. None where there cannot be one. Of a function that writes its arguments, or returns
+    containers that Python makes, they give all results of the program, for the caller to write and to make.
 
     They take calls of which just the inputs at `wrt` require gradients: with a `plan` those that are
     recorded by it, without one those that are not recorded."""
@@ -100,6 +100,7 @@ def make_entries(
     params = leaf.function.params[len(specs) :]
     returned = len(leaf.function.results)
     flat: Structure = ("tuple", NO_KEYS, (None,) * returned)
+    python_finishes = leaf.writes is not None or leaf.has_python_containers
 
     def entry(arguments: Any, keywords: Any, structure: Structure, following: Callable[..., Any]) -> Any:
         spec = EntrySpec(
@@ -127,7 +128,7 @@ def make_entries(
     by_leaves = entry(specs, (), None if leaf.result.is_leaf and leaf.writes is None else flat, miss)
     try:
         arguments, keywords = _arguments(leaf, specs, keep)
-        structure = _structure(leaf.result.shape, keep) if leaf.writes is None else flat
+        structure = flat if python_finishes else _structure(leaf.result.shape, keep)
     except _Unsupported:
         return by_leaves, None
     return by_leaves, entry(arguments, keywords, structure, otherwise())
@@ -231,17 +232,23 @@ def _tree(shape: Any, leaves: Iterator[Spec], keep: list[Any]) -> Spec:
 
 
 def _structure(shape: Any, keep: list[Any]) -> Structure:
-    """The structure from which the entry builds the result. Raises _Unsupported where only Python can build
-    it."""
+    """The structure from which the entry builds the result, which `is_native`."""
     if shape is None:
         return None
     kind, meta, children = shape
-    parts = tuple([_structure(child, keep) for child in children])
-    if kind in ("tuple", "list", "none"):
-        return kind, NO_KEYS, parts
-    if kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1]):
-        return kind, _key_addresses(meta, keep), parts
-    raise _Unsupported
+    keys = _key_addresses(meta, keep) if kind == "dict" else NO_KEYS
+    return kind, keys, tuple([_structure(child, keep) for child in children])
+
+
+def is_native(shape: Any) -> bool:
+    """Whether entries build results of the structure `shape` themselves."""
+    if shape is None:
+        return True
+    kind, meta, children = shape
+    plain = kind in ("tuple", "list", "none") or (
+        kind == "dict" and meta[0] is dict and all(type(key) is str for key in meta[1])
+    )
+    return plain and all(map(is_native, children))
 
 
 def _key_addresses(meta: tuple[Any, ...], keep: list[Any]) -> Keys:

@@ -26,7 +26,7 @@ from ..argument_writes import COPIED_BYTES, ArgumentWrites
 from ..calls import CompiledFunction, call, requiring_grad
 from ..captures import Bindings
 from ..signatures import MISS, LeafType, as_input, miss, type_text
-from .entries import entry_of, make_entries
+from .entries import entry_of, is_native, make_entries
 
 if TYPE_CHECKING:
     from ...loops.reports import LoopReport
@@ -51,7 +51,7 @@ class LeafKind(enum.Enum):
     NATIVE = "native entry"
     #: The entry runs the forward part, and `CallPlan.record` makes the node.
     RECORDING = "native entry, then a node on the tape"
-    #: Python looks at the arguments before, and writes them or chooses among paths afterwards.
+    #: Python looks at the arguments before; it writes them, chooses among paths or makes containers after.
     WRAPPED = "native entry between Python's checks and writes"
     #: The entry takes leaves.
     FLAT = "native entry, behind Python that takes the arguments apart"
@@ -175,18 +175,18 @@ class Specialization:
         """Make the native entries for calls with `gradients`. Returns that for the arguments as they are
         given, which goes on with ``otherwise()``; None where there can be none."""
         wrt, recorded = gradients
-        wrapped = self.writes is not None or self.no_alias is not None or bool(self.together)
+        finishes = self.writes is not None or bool(self.together) or self.has_python_containers
+        wrapped = finishes or self.no_alias is not None
         self.kinds[gradients] = LeafKind.EXECUTABLE if self.writes is None else LeafKind.IN_PLACE
         plan = None
         try:
-            if wrt and wrapped:  # writes go on the tape too
-                return None
+            if wrt and (self.writes is not None or self.no_alias is not None or self.together):
+                return None  # writes go on the tape too
             plan = self.compiled.plan(wrt) if recorded else None
         except GradientError:  # for those who differentiate the results: see `calls.call`
             return None
         if self.writes is not None and not self._writes_results():
             return None
-        finishes = self.writes is not None or bool(self.together)
         following = otherwise() if wrapped else None
         after = (lambda: miss) if finishes else (lambda: following) if wrapped else otherwise
         flat, direct = make_entries(self, miss, after, wrt, plan)
@@ -202,6 +202,11 @@ class Specialization:
             direct = self._wrapped(direct, finishes, following)
         return direct
 
+    @property
+    def has_python_containers(self) -> bool:
+        """Whether the result has containers that Python makes of their leaves."""
+        return not is_native(self.result.shape)
+
     def _writes_results(self) -> bool:
         """Whether the arguments can be written from the results of a native entry."""
         assert self.writes is not None
@@ -212,9 +217,9 @@ class Specialization:
     def _wrapped(self, entry: Any, finishes: bool, following: Any) -> Any:
         """`entry` with a check of the arguments before it, and where something `finishes` its results behind
         it, when it gives `MISS` where it does not fit; `following` takes what only it can serve."""
-        choose, inner = self._choose, entry
+        choose, inner, unflatten = self._choose, entry, self.result.unflatten
         no_alias: Any = self.no_alias
-        writes: Any = self.writes  # where they are called, there are such
+        writes: Any = self.writes  # where `written` is called, there are such
 
         def chosen(*args: Any, **kwargs: Any) -> Any:
             try:
@@ -236,13 +241,17 @@ class Specialization:
                 return following(*args, **kwargs)
             return self.result.unflatten(returned)
 
+        def built(*args: Any, **kwargs: Any) -> Any:
+            results = inner(*args, **kwargs)
+            return following(*args, **kwargs) if results is MISS else unflatten(results)
+
         def checked(*args: Any, **kwargs: Any) -> Any:
             if no_alias.problem((args, kwargs), flatten((args, kwargs))[0]):
                 return following(*args, **kwargs)
             return entry(*args, **kwargs)
 
         if finishes:
-            entry = chosen if self.together else written
+            entry = chosen if self.together else built if writes is None else written
         return entry_of(entry if no_alias is None else checked, self.namespace)
 
     def native(self, leaves: Sequence[Any]) -> Any:

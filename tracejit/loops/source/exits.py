@@ -1,10 +1,12 @@
-"""``break``, ``continue``, ``return`` and the ``else`` of loops as flags, so that a body ends where it ends.
+"""``break``, ``continue``, ``return``, ``raise``, ``assert`` and the ``else`` of loops as flags, so that a
+body ends where it ends.
 
 Each loop, and a function whose body is a part of loops, is a level with its `Exits`. A jump sets the flags
 of the level that it leaves; what follows a statement that may jump goes into its other branch, or under a
 test of the flag. Behind a loop stands what Python does there: a ``return`` that was met inside goes on
 outwards, and the ``else`` is under a test. These are statements like others, and are lowered with what
-follows.
+follows. Code that is not traced raises where it is written to; in a trace the flag that it would is looked at
+behind the outermost loop, and a call in which it is set runs as Python.
 
     for i in x:                     left = False
         if i > 1:                   for i in x:                # until left
@@ -25,6 +27,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from .expressions import call
 from .syntax import placed, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
@@ -40,19 +43,22 @@ class Exits:
         function: the number of the value that the function returns.
         value: the name of that value.
         returned: the flag that says that it does.
+        raised: the flag that says that a step raises.
         left: the flag by which a step leaves the loop.
         skipped: the flag by which the rest of a step does not run.
-        breaks, leaves, skips, returns: whether there is a ``break``, and whether the flags are set.
+        breaks, leaves, skips, returns, raises: whether there is a ``break``, and whether the flags are set.
     """
 
-    def __init__(self, number: int, function: int, *, is_function: bool = False) -> None:
-        """`number` is that of the level, `function` that of the value which is returned."""
+    def __init__(self, number: int, function: int, *, is_function: bool = False, raises: bool = True) -> None:
+        """`number` is that of the level, `function` that of the value which is returned. `raises` says
+        whether a ``raise`` is a jump."""
+        self.has_raises = raises and not is_function
         self.function = function
         self.value, self.returned = f"{RETURNED}_{function}", f"{FLAG}_returned_{function}"
-        self.left = f"{FLAG}_left_{number}"
+        self.left, self.raised = f"{FLAG}_left_{number}", f"{FLAG}_raised_{number}"
         self.skipped = self.returned if is_function else f"{FLAG}_skipped_{number}"
         self.is_function = is_function
-        self.breaks = self.leaves = self.skips = self.returns = False
+        self.breaks = self.leaves = self.skips = self.returns = self.raises = False
 
 
 def lower_function(body: list[ast.stmt], number: Callable[[], int]) -> list[ast.stmt]:
@@ -66,11 +72,12 @@ def lower_function(body: list[ast.stmt], number: Callable[[], int]) -> list[ast.
 
 
 def lower_loop(
-    loop: ast.For | ast.While, function: int, number: Callable[[], int]
+    loop: ast.For | ast.While, function: int, number: Callable[[], int], *, raises: bool = True
 ) -> tuple[list[ast.stmt], list[ast.stmt]]:
     """The statements for `loop`, whose body has no jumps then; and those that follow it, which may have some:
-    what it returns is in the value `function`."""
-    level = Exits(number(), function)
+    what it returns is in the value `function`. `raises` says whether a ``raise`` is a jump: one that the
+    function itself may handle is none."""
+    level = Exits(number(), function, raises=raises)
     body, _ = lower_block(loop.body, level, number)
     node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
     node.body, node.orelse = body, []
@@ -81,6 +88,9 @@ def lower_loop(
         start.append(set_flag(level.left, loop, value=False))
         node.left = level.left  # type: ignore[union-attr]
     behind: list[ast.stmt] = []
+    if level.raises:
+        start.append(set_flag(level.raised, loop, value=False))
+        behind.append(placed(ast.If(_flag(level.raised, loop), [raise_again(loop)], []), loop))
     if level.returns:
         start.append(set_flag(level.returned, loop, value=False))
         behind.append(placed(ast.If(_flag(level.returned, loop), [_return(level.value, loop)], []), loop))
@@ -101,8 +111,13 @@ def lower_block(
         rest = statements[position + 1 :]
         if isinstance(statement, (ast.Break, ast.Continue, ast.Return)):
             return [*result, *_jump(statement, level)], ALWAYS
+        if isinstance(statement, ast.Raise) and level.has_raises:
+            return [*result, *_raise(statement, level)], ALWAYS
+        if isinstance(statement, ast.Assert) and level.has_raises:
+            statement = _as_raise(statement)
         if isinstance(statement, (ast.For, ast.While)):
-            loop, behind = lower_loop(statement, level.function, number)
+            raises = level.has_raises or level.is_function
+            loop, behind = lower_loop(statement, level.function, number, raises=raises)
             lowered, leaves = lower_block([*behind, *rest], level, number)
             return [*result, *loop, *lowered], leaves
         result.append(statement)
@@ -153,6 +168,31 @@ def _jump(statement: ast.Break | ast.Continue | ast.Return, level: Exits) -> lis
         return _set_flags(statement, *flags)
     target = placed(ast.Name(level.value, ast.Store()), statement)
     return [placed(ast.Assign([target], value), statement), *_set_flags(statement, *flags)]
+
+
+def _raise(statement: ast.Raise, level: Exits) -> list[ast.stmt]:
+    level.skips = level.leaves = level.raises = True
+    outside_traces = placed(ast.If(call("is_plain", at=statement), [statement], []), statement)
+    statement.plain = True  # type: ignore[attr-defined]
+    return [outside_traces, *_set_flags(statement, level.raised, level.left, level.skipped)]
+
+
+def raise_again(at: ast.AST) -> ast.Raise:
+    """``raise`` behind a loop of which a step raises."""
+    return placed(ast.Raise(call("raised", at=at), None), at)
+
+
+def _as_raise(statement: ast.Assert) -> ast.stmt:
+    """``if not test: raise AssertionError(message)``"""
+    if not __debug__:
+        return placed(ast.Pass(), statement)
+    arguments = [] if statement.msg is None else [statement.msg]
+    error = ast.Call(ast.Name("AssertionError", ast.Load()), arguments, [])
+    test = ast.UnaryOp(ast.Not(), statement.test)
+    result = ast.If(test, [ast.Raise(error, None)], [])
+    for node in (error.func, error, test, result.body[0], result):
+        placed(node, statement)
+    return result
 
 
 def _return(name: str, at: ast.AST) -> ast.Return:

@@ -10,8 +10,11 @@ from .syntax import Transformer, placed, walk
 
 #: Stand for the object that rewritten code calls, and for descriptions of loops, until the code is compiled.
 RUNTIME: Final = "\0loops"
-#: Builtins that loops go along.
-ITERATIONS: Final = frozenset(("range", "enumerate", "zip", "reversed", "arange"))
+#: Functions of Python, itertools and NumPy whose results loops go along.
+ITERATIONS: Final = frozenset((
+    "arange", "combinations", "enumerate", "ndenumerate", "ndindex", "pairwise", "product", "range",
+    "reversed", "zip",
+))  # fmt: skip
 #: Objects of NumPy's that make arrays for an index.
 _INDEXED_BUILDERS: Final = frozenset(("r_", "c_"))
 #: Functions of ours that give what stands in for a function.

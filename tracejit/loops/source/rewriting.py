@@ -109,24 +109,26 @@ class FunctionRewriter:
             return body
         return lower_function(body, self._next)
 
-    def _lowered_outside(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
-        """`body` with loops without jumps; other statements keep theirs."""
+    def _lowered_outside(self, body: Sequence[ast.stmt], *, handled: bool = False) -> list[ast.stmt]:
+        """`body` with loops without jumps; others keep theirs. `handled` says that it is in a ``try``."""
         result: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, (ast.For, ast.While)):
                 if refusal(statement, self._outside):
-                    statement.body = self._lowered_outside(statement.body)
-                    statement.orelse = self._lowered_outside(statement.orelse)
+                    statement.body = self._lowered_outside(statement.body, handled=handled)
+                    statement.orelse = self._lowered_outside(statement.orelse, handled=handled)
                     result.append(statement)
                     continue
-                loop, behind = lower_loop(statement, self._next(), self._next)
-                result += [*loop, *self._lowered_outside(behind)]
+                loop, behind = lower_loop(statement, self._next(), self._next, raises=not handled)
+                result += [*loop, *self._lowered_outside(behind, handled=handled)]
                 continue
+            inner = handled or isinstance(statement, _TRIES)
             for field in ("body", "orelse", "finalbody"):
                 if isinstance(getattr(statement, field, None), list) and not isinstance(statement, SCOPES):
-                    setattr(statement, field, self._lowered_outside(getattr(statement, field)))
+                    lowered = self._lowered_outside(getattr(statement, field), handled=inner)
+                    setattr(statement, field, lowered)
             for part in [*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]:
-                part.body = self._lowered_outside(part.body)
+                part.body = self._lowered_outside(part.body, handled=inner)
             result.append(statement)
         return result
 
@@ -177,6 +179,8 @@ class FunctionRewriter:
                 result += self._conditional(statement)
             elif isinstance(statement, ast.FunctionDef):
                 FunctionRewriter(self._file, self._statements).rewrite(statement, inside=True)
+                result.append(statement)
+            elif getattr(statement, "plain", False):  # it runs outside of traces alone
                 result.append(statement)
             else:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
@@ -273,6 +277,7 @@ def _has_jumps_inside(statement: ast.stmt) -> bool:
 
 
 _LOOPS = (ast.For, ast.While)
+_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
 
 def _has_loops(statement: ast.stmt) -> bool:

@@ -26,7 +26,7 @@ from ...transforms.grad import grad
 from ...transforms.vjp_jvp import jvp
 from ...transforms.vmap import vmap
 from ..viewer import input_values
-from .documents import function_of, is_document
+from .documents import FUNCTIONS, is_document
 from .errors import TargetError, UsageError
 from .inputs import random_array
 from .loading import explained, load_function, users_code
@@ -223,7 +223,7 @@ def with_names(fn: Callable[..., Any], name: str, names: Sequence[str]) -> Calla
 
 
 def _subject_of_text(label: str) -> CommandSubject:
-    function, _ = function_of(label)
+    function = FUNCTIONS.part_of(label)
 
     def run(*args: Any) -> Any:
         results = replay(function, args, located=True)

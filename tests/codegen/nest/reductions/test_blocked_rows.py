@@ -14,7 +14,8 @@ from tracejit.codegen.loops.nodes import LANES, TASKS, For
 from tracejit.codegen.loops.rewriting import statements_in
 from tracejit.codegen.loops.verifier import verify_kernel
 from tracejit.codegen.nest import row_blocks
-from tracejit.codegen.nest.reductions.blocked_rows import ROW, are_blocked_rows, blocked_kernel, blocked_tasks
+from tracejit.codegen.nest.reductions.blocked_rows import ROW, blocked_kernel
+from tracejit.codegen.nest.row_blocks import are_blocked_rows, blocked_tasks
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED
 
 from .reduction_walk import results_of

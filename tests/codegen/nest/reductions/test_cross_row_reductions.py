@@ -11,7 +11,7 @@ import pytest
 from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import Target, host
 from tracejit.codegen.nest import prefetch, streaming
-from tracejit.codegen.nest.reductions import cross_row_reductions
+from tracejit.codegen.nest.reductions import chunks as decisions
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 from tracejit.ir.passes.fusion import horizontal_fusion
@@ -31,7 +31,7 @@ def _work(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_chunks(set_attribute: Any) -> None:
-    set_attribute(cross_row_reductions, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
+    set_attribute(decisions, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
 
 
 def chunks(function: Any) -> list[int]:

@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.nest.reductions import split
+from tracejit.codegen.nest.reductions import chunks
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
@@ -24,7 +24,7 @@ def _always_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_cut(set_attribute: Any) -> None:
-    set_attribute(split, "machine", lambda: Machine(task_cycles=500.0))
+    set_attribute(chunks, "machine", lambda: Machine(task_cycles=500.0))
 
 
 def in_one_pass(f: Any, *arrays: Array) -> int:

@@ -25,9 +25,9 @@ from tracejit.codegen.module.writer import generate
 from tracejit.codegen.nest.fusions import Fusions
 from tracejit.codegen.nest.maps import ScheduledLoops, is_map, known_ranges
 from tracejit.codegen.nest.reductions import columns, rows
-from tracejit.codegen.nest.reductions.blocked_rows import are_blocked_rows
 from tracejit.codegen.nest.reductions.columns import column_kernel
 from tracejit.codegen.nest.reductions.rows import algorithm, row_kernel
+from tracejit.codegen.nest.row_blocks import are_blocked_rows
 from tracejit.codegen.tiers import BASELINE, OPTIMIZED, Tier
 
 from ...narrow import narrower, run_narrow

@@ -10,7 +10,7 @@ import pytest
 
 from tracejit.base.machine import Machine
 from tracejit.codegen.llvm.target import host
-from tracejit.codegen.nest.reductions import split
+from tracejit.codegen.nest.reductions import chunks
 from tracejit.codegen.nest.schedule import schedule
 from tracejit.ir.passes import run_passes
 
@@ -30,7 +30,7 @@ def _all_is_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def always_split(set_attribute: Any) -> None:
-    set_attribute(split, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
+    set_attribute(chunks, "machine", lambda: Machine(task_cycles=1, least_tasks=0))
 
 
 def values(shape: tuple[int, ...], dtype: str) -> Array:

@@ -226,22 +226,24 @@ def test_what_was_selected_stays():
 
 
 ERRORS = {
-    "result value": lambda x: x[x > 0],
-    r"result \['a'\]": lambda x: {"a": x[x > 0]},
-    "concatenate": lambda x: np.concatenate([x[x > 0], x[x < 0]]),
     "what two masks select": lambda x: (x[x > 0] + x[x < 0]).sum(),
     "an array of shape": lambda x: (x[x > 0] * np.arange(3.0)).sum(),
     "setitem": lambda x: x.copy().__setitem__(x > 1, x[x > 0]),
-    r"depends on values, and these are traced, at .*test_masked_calls.py:\d+": lambda x: x[x > 0][::2].sum(),
-    "matmul": lambda x: x[x > 0] @ x[x > 0],
+    r"depends on values, and these are traced, at .*test_masked_calls.py:\d+": lambda x: x[x > 0][
+        [0, 2]
+    ].sum(),
+    "dot": lambda x: np.dot(x[x > 0], x[x < 1]),
+    "matmul": lambda x: x[x > 0] @ np.ones(3),
+    "concatenate": lambda x: np.concatenate([x[x > 0], x[x < 0]], dtype="f4"),
+    "sort": lambda x: tj.sort(x[x > 0], descending=True).sum(),
+    "diff": lambda x: np.diff(x[x > 0], prepend=0.0).sum(),
+    "delete": lambda x: np.delete(x, np.where(x > 0)[0] // 2).sum(),
+    "searchsorted": lambda x: np.searchsorted(x[x > 0], 1.0),
     "broadcast_to": lambda x: np.broadcast_to(x[x > 0], (2, 12)).sum(),
     "expand": lambda x: x[x > 0].expand(2, 12),
     "unique": lambda x: np.unique(x.reshape(4, 3)[x[:4] > 0], axis=1).sum(),
     "repeat": lambda x: np.repeat(x.reshape(4, 3)[x[:4] > 0], 2, axis=1).sum(),
     "this use of": lambda x: np.quantile(x.reshape(4, 3)[x[:4] > 0], [0.1, 0.5], axis=1).sum(),
-    "dot": lambda x: np.dot(x[x > 0], x[x > 0]),
-    "sort": lambda x: np.sort(x[x > 0]).sum(),
-    "cumsum": lambda x: np.cumsum(x[x > 0]).sum(),
     "reshape": lambda x: x[x > 0].reshape(-1, 1).sum(),
     r"item\(\)": lambda x: x[x > 0].item(),
     "this use": lambda x: list(x[x > 0]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import tracejit as tj
 
@@ -31,14 +30,3 @@ def test_agrees_with_numpy(case):
 
 def test_batches():
     batched(lambda x: tj.isin(x, [0, 1, 2]), INTEGERS)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: tj.jit(lambda x: tj.union1d(x, x))([1.0]), tj.ConcretizationError, "union1d"),
-    ],
-)
-def test_errors(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

@@ -13,7 +13,7 @@ from ....ir.text.formatter import format_text
 from ..colors import add_common_options, colored, wants_color
 from ..documents import parsed, read_text, shown
 from ..errors import FAILED, OK
-from ..kernels import has_kernels
+from ..kernels import KERNELS, form_of
 
 _EXAMPLES = """\
 examples:
@@ -44,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
     code = OK
     for path in options.files:
         text = read_text(path)
-        formatted = parsed(format_kernels if has_kernels(path, text) else format_text, text, path)
+        layout = format_kernels if form_of(path, text) is KERNELS else format_text
+        formatted = parsed(layout, text, path)
         if options.check or options.diff:
             if formatted != text:
                 code = FAILED

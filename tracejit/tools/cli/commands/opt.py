@@ -24,9 +24,9 @@ from ....ir.text.differences import difference
 from ....ir.text.printer import Names, print_function, print_functions
 from ....ir.verifier import verify
 from ..colors import add_common_options, colored, wants_color
-from ..documents import error_at, read_text, valid_functions, write_text
+from ..documents import FUNCTIONS, error_at, read_text, write_text
 from ..errors import TargetError, UsageError
-from ..kernels import has_kernels, valid_kernels
+from ..kernels import KERNELS, form_of
 
 _PASSES: Final = {pass_.name: pass_ for pass_ in PIPELINE}
 #: Lists of passes that have a name.
@@ -89,7 +89,7 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the passes; returns the exit code."""
     text, steps = read_text(options.file), list[dict[str, Any]]()
-    run_on = _on_kernels if has_kernels(options.file, text) else _on_functions
+    run_on = _on_kernels if form_of(options.file, text) is KERNELS else _on_functions
     language, result, diff = run_on(text, options, steps)
     if options.time and not options.json:
         _print_times(steps)
@@ -108,7 +108,7 @@ def _on_functions(
 ) -> tuple[str, str, str]:
     """The language and the text of the functions in `text` after the passes, and what changed."""
     passes = parse_passes("all" if options.passes is None else options.passes)
-    document = valid_functions(text, options.file)
+    document = FUNCTIONS.valid(text, options.file)
     names = Names(document.names)
     optimized = [_optimized(function, passes, options, names, steps) for function in document.functions]
     diff = [
@@ -138,7 +138,7 @@ def _on_kernels(text: str, options: argparse.Namespace, steps: list[dict[str, An
         schedule = parse_schedule("" if options.passes.strip() == "none" else options.passes)
     except NotApplicable as error:
         raise UsageError(str(error)) from error
-    document = valid_kernels(text, options.file)
+    document = KERNELS.valid(text, options.file)
     results = [_scheduled(kernel, schedule, document, options, steps) for kernel in document.kernels]
     diff = [
         difference(

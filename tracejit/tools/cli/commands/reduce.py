@@ -12,7 +12,7 @@ from typing import Any
 
 from ...repro import Case, Trials, Verdict, reduce_case
 from ..colors import add_common_options
-from ..documents import function_of, is_document
+from ..documents import FUNCTIONS, is_document
 from ..errors import OK, TargetError, UsageError
 from ..inputs import read_inputs
 from ..trials import add_trial_options, describe, load_setups, print_progress, setup_of
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not is_document(options.target) or options.target == "-":
         raise UsageError(f"{options.target}: expected a .tir file; `tracejit repro` writes one")
     load_setups(options)
-    function, path = function_of(options.target)
+    function, path = FUNCTIONS.part_of(options.target), FUNCTIONS.file_of(options.target)
     case = Case(function, tuple(read_inputs(function, options.inputs)))
     output = options.output or f"{Path(path).with_suffix('')}-small"
     if options.command_if is not None:

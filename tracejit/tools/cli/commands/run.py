@@ -22,7 +22,7 @@ from ..colors import add_common_options
 from ..errors import FAILED, OK, TargetError, UsageError
 from ..inputs import Array, random_inputs, read_arrays, read_inputs
 from ..kernel_inputs import buffer_arrays, symbol_values
-from ..kernels import kernel_of, names_kernel
+from ..kernels import KERNELS
 from ..loading import users_code
 from ..target_options import TARGET_HELP, add_target_options
 from ..targets import subject_of
@@ -73,7 +73,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run, and print the results; returns the exit code."""
-    if names_kernel(options.target):
+    if KERNELS.holds(options.target):
         return _run_kernel(options)
     if options.symbol:
         raise UsageError(f"--symbol is for kernels in the loop form, and {options.target} is none")
@@ -110,7 +110,7 @@ def _run_kernel(options: argparse.Namespace) -> int:
     """Run a kernel in the loop form; returns the exit code."""
     if options.arg or options.args_from or options.static or options.grad or options.vmap:
         raise UsageError(f"{options.target} is a kernel: give it --inputs or --random")
-    kernel = kernel_of(options.target)
+    kernel = KERNELS.part_of(options.target)
     given = {} if options.inputs is None else read_arrays(options.inputs)
     if options.inputs is None and options.random is None and any(not b.out for b in kernel.buffers):
         raise UsageError(f"@{kernel.name} has {len(kernel.buffers)} buffers: give --inputs or --random")

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 from ..colors import add_common_options
-from ..documents import read_text, shown, valid_functions
+from ..documents import read_text, shown
 from ..errors import FAILED, OK, TargetError, UsageError
-from ..kernels import has_kernels, valid_kernels
+from ..kernels import form_of
 
 _EXAMPLES = """\
 examples:
@@ -68,6 +68,5 @@ def run(options: argparse.Namespace) -> int:
 def _valid(path: str) -> dict[str, list[str]]:
     """The names of the ``functions`` or ``kernels`` in a valid file. Raises UsageError or TargetError."""
     text = read_text(path)
-    if has_kernels(path, text):
-        return {"kernels": [kernel.name for kernel in valid_kernels(text, path).kernels]}
-    return {"functions": [function.name for function in valid_functions(text, path).functions]}
+    form = form_of(path, text)
+    return {f"{form.kind}s": [part.name for part in form.parts(form.valid(text, path))]}

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ...builder import Builder
-from ...dtypes import INT64
-from ...graph import Instruction, Value
-from ...registry import OPS
+from ....builder import Builder
+from ....dtypes import INT64
+from ....graph import Instruction, Value
+from ....registry import OPS
 from .repeated_axes import Line
 
 #: Elements of a piece: what is computed of them stays in a second-level cache, and a step is short beside it.

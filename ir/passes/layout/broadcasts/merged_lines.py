@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...builder import Builder
-from ...dtypes import INT64
-from ...graph import Value
-from ...registry import OPS, Attrs, Op
+from ....builder import Builder
+from ....dtypes import INT64
+from ....graph import Value
+from ....registry import OPS, Attrs, Op
 from .pieces import in_pieces
 from .repeated_axes import Emit, Line
 

@@ -10,10 +10,10 @@ import itertools
 import math
 from collections.abc import Collection, Mapping
 
-from ...graph import Instruction, Value
-from ...registry import OPS
-from ..rewriting import Definitions, constant_of
-from . import LARGE
+from ....graph import Instruction, Value
+from ....registry import OPS
+from ...rewriting import Definitions, constant_of
+from .. import LARGE
 from .repeated_axes import Emit, Line
 from .repeated_joins import Join
 

@@ -14,12 +14,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ...builder import Builder
-from ...graph import Instruction, Value
-from ...ops.linalg.pairs import complex_instruction
-from ...registry import Kind
-from ...transforms.batching import batch_pointwise
-from ..rewriting import Definitions, constant_of
+from ....builder import Builder
+from ....graph import Instruction, Value
+from ....ops.linalg.pairs import complex_instruction
+from ....registry import Kind
+from ....transforms.batching import batch_pointwise
+from ...rewriting import Definitions, constant_of
 from .repeated_axes import Line
 
 #: Ops whose last operand is a right side, with columns that are solved apart.

@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...builder import Builder
-from ...dtypes import INT64
-from ...graph import Instruction, Value
-from ...ops.indexing import indexed_axes, sliced_axes
-from ...registry import OPS, Attrs, Kind
-from ...types import Shape
-from ..algebra.gathers import FEW
-from ..rewriting import Definitions, constant_of
-from . import LARGE
+from ....builder import Builder
+from ....dtypes import INT64
+from ....graph import Instruction, Value
+from ....ops.indexing import indexed_axes, sliced_axes
+from ....registry import OPS, Attrs, Kind
+from ....types import Shape
+from ...algebra.gathers import FEW
+from ...rewriting import Definitions, constant_of
+from .. import LARGE
 from .repeated_axes import Emit, Line, cut_together
 from .repeated_joins import Join
 

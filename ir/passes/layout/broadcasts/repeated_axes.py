@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Callable, Container, Sequence
+from typing import Final, TypeAlias, TypeVar
 
-from ....base.records import record
-from ...graph import Value
-from ...registry import Attrs, Op
-from ...types import Shape
-from .factors import groups_of, refined, wide
+from .....base.records import record
+from ....graph import Value
+from ....registry import Attrs, Op
+from ....types import Shape
+from ..factors import groups_of, refined, wide
 
+_T = TypeVar("_T")
 #: Appends an op, sunk: ``emit(op, operands, attrs)``.
 Emit: TypeAlias = Callable[[Op, Sequence[Value], Attrs], Value]
 #: Ops along an axis that have no such axis in their results.
@@ -122,3 +123,8 @@ def _cut(fine: Shape, repeated: Sequence[bool], shape: Shape, *, merge: bool = T
         parts += own
         sizes += [1 if flag else part for flag, part in zip(flags, own, strict=True)]
     return CommonAxes(tuple(sizes), tuple(parts), tuple(counts))
+
+
+def without(values: Sequence[_T], axes: Container[int]) -> tuple[_T, ...]:
+    """`values` of the axes other than `axes`."""
+    return tuple([value for axis, value in enumerate(values) if axis not in axes])

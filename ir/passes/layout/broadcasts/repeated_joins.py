@@ -15,13 +15,13 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from ....base.records import record
-from ...builder import Builder
-from ...graph import Instruction, Value
-from ...ops.signal.fourier import has_pairs
-from ...registry import OPS, Kind
-from ...types import Shape
-from ..rewriting import Definitions, constant_of
+from .....base.records import record
+from ....builder import Builder
+from ....graph import Instruction, Value
+from ....ops.signal.fourier import has_pairs
+from ....registry import OPS, Kind
+from ....types import Shape
+from ...rewriting import Definitions, constant_of
 from .merged_lines import RUNNING
 from .repeated_axes import PLACES, Emit, Line
 

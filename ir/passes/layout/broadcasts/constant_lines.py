@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ...builder import Builder
-from ...dtypes import FLOAT64, INT64
-from ...graph import Instruction, Value
-from ...types import Shape
+from ....builder import Builder
+from ....dtypes import FLOAT64, INT64
+from ....graph import Instruction, Value
+from ....types import Shape
 
 #: ``rule(b, attrs, value, shape, axis)``: the result, where `value`, with one element along `axis`, is
 #: repeated to `shape`; None where it does not follow.
