@@ -64,18 +64,6 @@ class FunctionWriter(Emitter):
             self.origins = origins
             self.operations.append(Origins(origins))
 
-    def until(
-        self, start: Reg, stop: Bound, step: int, body: Callable[[Reg], tuple[Reg, Reg]]
-    ) -> tuple[Reg, Reg]:
-        """``body(i) -> (whether to end, value)`` for i in range(start, stop, step), at least once, until it
-        says so; the last i and its value."""
-        region = self.begin_while([start])
-        (index,) = region.carried
-        ends, value = body(index)
-        following = self.add(index, step)
-        self.end_while(region, [following], self.and_(self.not_(ends), self.lt(following, stop)))
-        return index, value
-
     # -- memory -----------------------------------------------------------------------------------
 
     def holder(self) -> str:

@@ -128,9 +128,11 @@ def accesses_of(
 class _Side:
     """An access in one of two iterations of a loop, with names of its own."""
 
-    def __init__(self, loop: For, access: Reached, side: int) -> None:
+    def __init__(self, loop: For, access: Reached, side: int, ranges: Ranges) -> None:
         self.loop, self.access = loop, access
         names = [name for inner in (loop, *access.loops) for name in (inner.index, inner.end) if name]
+        # values that are not known around the loop may be others in each iteration
+        names += [name for name in access.index.names if name[0] == "%" and name not in ranges.bounds]
         #: The names of this side.
         self.own = {name: f"{name}'{side}" for name in names}
         self.index = self.renamed(access.index)
@@ -167,7 +169,7 @@ def iterations_apart(
     """
     if any(ranges.at_least(lo.plus(loop.step).plus(hi, -1)) for lo in loop.lo for hi in loop.hi):
         return True  # there is one iteration
-    first, second = _Side(loop, mine, 1), _Side(loop, theirs, 2)
+    first, second = _Side(loop, mine, 1, ranges), _Side(loop, theirs, 2, ranges)
     return all(_ordered(*sides, ranges, facts) for sides in ((first, second), (second, first)))
 
 

@@ -183,11 +183,16 @@ class Ranges:
 
     def at_least(self, expression: Affine, bound: int = 0) -> bool:
         """Whether `expression` is `bound` or more for certain."""
-        return self._least(expression.plus(-bound), list(self.bounds))
+        least = self.least(expression)
+        return least is not None and least >= bound
 
-    def _least(self, expression: Affine, names: list[str]) -> bool:
-        """Whether `expression` is never negative: `names`, from the last one that came on, are replaced by
-        the bounds at which it is least."""
+    def least(self, expression: Affine) -> int | None:
+        """A number than which `expression` is never less; None where none is known."""
+        return self._least(expression, list(self.bounds))
+
+    def _least(self, expression: Affine, names: list[str]) -> int | None:
+        """The least number that `expression` is: `names`, from the last one that came on, are replaced by the
+        bounds at which it is least."""
         while names:
             name = names[-1]
             names = names[:-1]
@@ -199,16 +204,14 @@ class Ranges:
             elif self._sign(factor, names, -1):
                 ends = self.bounds[name][1]
             else:
-                return False
-            if not ends:
-                return False
-            if len(ends) > 1:
-                return any(self._least(expression.replaced(name, end), names) for end in ends)
+                return None
+            if len(ends) != 1:
+                known = [self._least(expression.replaced(name, end), names) for end in ends]
+                return max([least for least in known if least is not None], default=None)
             expression = expression.replaced(name, ends[0])
-        return not expression.terms and expression.constant >= 0
+        return None if expression.terms else expression.constant
 
     def _sign(self, factor: Affine, names: list[str], sign: int) -> bool:
         """Whether ``sign * factor`` is never negative."""
-        if not factor.terms:
-            return sign * factor.constant >= 0
-        return self._least(factor.scaled(sign), names)
+        least = self._least(factor.scaled(sign), names) if factor.terms else sign * factor.constant
+        return least is not None and least >= 0

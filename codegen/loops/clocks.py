@@ -42,7 +42,7 @@ def timed_steps() -> Iterator[list[StepTime]]:
 
 
 def clocked(step: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Put a clock on a function of a kernel, or of a nest, which is called as `step`."""
+    """Put a clock on a function of a kernel, or of a nest, or of what has one, which is called as `step`."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
@@ -50,7 +50,7 @@ def clocked(step: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             if _TIMES.get() is None:
                 return function(*args, **kwargs)
             named: Any = args[0]
-            return at_step(named.name, step, function, *args, **kwargs)
+            return at_step(getattr(named, "nest", named).name, step, function, *args, **kwargs)
 
         return run
 

@@ -60,6 +60,7 @@ from .nodes import (
     Store,
     Total,
     While,
+    unit_of,
 )
 from .rewriting import folding_op, operands_of
 
@@ -88,11 +89,12 @@ class _Place:
 
 @record(eq=False)
 class _Access:
-    """The place of an index, the constant behind it, and the factors of lanes and copies."""
+    """The place of an index, the constant behind it, and the factors of lanes and copies, and of values."""
 
     place: _Place
     constant: int
     factors: dict[str, int]
+    values: tuple[tuple[str, int], ...]
 
 
 @clocked("emit")
@@ -202,6 +204,8 @@ class _Writer:
         self.folds = None
         self.left_out: tuple[For, int] | None = None
         self.surveyed: _Survey | None = None
+        #: Values that the loop around hands on.
+        self.held = 0
         #: Lanes of the kernel's vectors.
         self.width = 1
         self.tasks = Reg("%begin", "i64"), Reg("%end", "i64")
@@ -240,18 +244,22 @@ class _Writer:
         dtypes = self.dtypes
 
         def add(buffer: str, dtype: str, index: Affine) -> None:
-            terms, factors = list[tuple[str, int]](), dict[str, int]()
+            terms, factors, values = list[tuple[str, int]](), dict[str, int](), list[tuple[str, int]]()
             for term in index.terms:
                 name, factor = term
                 if name in fixed:
                     factors[name] = factor
+                elif name[0] == "%":
+                    values.append((name[1:], factor))
                 elif "*" not in name or not any(one in fixed for one in name.split("*")):
                     terms.append(term)
             key = buffer, dtype, tuple(terms)
             place = self.known.get(key)
             if place is None:
                 place = self.known[key] = _Place(buffer, dtype, Affine(0, key[2]))
-            self.accesses[buffer or dtype, id(index), fixed] = _Access(place, index.constant, factors)
+            self.accesses[buffer or dtype, id(index), fixed] = _Access(
+                place, index.constant, factors, tuple(values)
+            )
             places[place] = None
 
         for node in nodes:
@@ -314,7 +322,7 @@ class _Writer:
         for product, factor in expression.terms:
             term = constant(factor, "i64")
             for name in product.split("*"):
-                term = w.mul(self.indices[name], term)
+                term = w.mul(self._scalar(name[1:]) if name[0] == "%" else self.indices[name], term)
             total = w.add(term, total)
         return total
 
@@ -345,11 +353,16 @@ class _Writer:
     def _access(self, buffer: str, index: Affine) -> tuple[str | Reg, int, int]:
         """The place of `index` in `buffer`, or of the number that it is of the dtype `buffer`; how far behind
         it the index is in this copy; and the elements from one lane to the next."""
-        access = self.accesses[buffer, id(index), self.fixed]
-        behind, factors = access.constant, access.factors
+        access, w = self.accesses[buffer, id(index), self.fixed], self.w
+        behind, factors, place = access.constant, access.factors, self.places[access.place]
+        for name, factor in access.values:
+            dtype, step = access.place.dtype, w.mul(self._scalar(name), factor)
+            place = (
+                w.add(place, w.cast(step, dtype)) if isinstance(place, Reg) else w.offset(place, dtype, step)
+            )
         if factors:
             behind += self._before(index)
-        return self.places[access.place], behind, factors.get(self.lane, 0)
+        return place, behind, factors.get(self.lane, 0)
 
     def _place(self, buffer: str, index: Affine) -> tuple[str, int]:
         """The pointer to the element `index` of `buffer`, of lanes to the first one; and how many elements
@@ -394,7 +407,7 @@ class _Writer:
             for node in nodes:
                 self._node(node)
 
-        interleaving.side_by_side(self.w, len(copies), write)
+        interleaving.side_by_side(self.w, len(copies), write, self.held)
         self.copies, self.copy = copies, outer
 
     def _write_copies(self, copies: list[_Copy]) -> None:
@@ -479,12 +492,20 @@ class _Writer:
             return constant(operand.value, operand.dtype, self.lanes)
         return self.w.splat(self.copy.values[operand], self.lanes)
 
+    def _scalar(self, name: str) -> Reg:
+        """A value that stands in an index."""
+        value = self.copy.values[name]
+        assert value.lanes == 1, "no kernel has code for indices of each lane yet"
+        return value
+
     def _value(self, dtype: str, index: Affine) -> Reg:
         """The number that `index` is, of `dtype`; of lanes that of each."""
         w, (place, behind, stride) = self.w, self._access(dtype, index)
         assert isinstance(place, Reg)
-        value = w.splat(w.add(place, w.const(behind, place)) if behind else place, self.lanes)
-        return w.add(value, w.mul(w.ramp(self.lanes, dtype), stride)) if stride else value
+        value = w.splat(place, self.lanes)
+        if stride:
+            value = w.add(value, w.mul(w.ramp(self.lanes, dtype), stride))
+        return w.add(value, behind) if behind else value
 
     def _holds(self, conditions: Sequence[InRange], mask: Reg | None) -> Reg:
         """Whether `conditions` and `mask` hold, in each lane."""
@@ -637,7 +658,9 @@ class _Writer:
     def _body(self, loop: For, index: Reg, state: Sequence[Reg]) -> list[Reg]:
         """Write one iteration of `loop`; the values that it hands on."""
         self._know([carry.name for carry in loop.carried], state)
+        held, self.held = self.held, len(loop.carried)
         self._inside(loop, index, lambda: self.block(loop.body))
+        self.held = held
         return self._next_values(loop)
 
     def _serial(self, loop: For) -> None:
@@ -800,8 +823,7 @@ def _numbers_of(loop: For) -> list[int]:
 
 
 def _identity(op: Op, dtype: str, lanes: int) -> Reg:
-    assert op.reduction is not None
-    return constant(op.reduction.identity(dtype), dtype, lanes)
+    return constant(unit_of(op, dtype).value, dtype, lanes)
 
 
 def _combined(w: MathsWriter, op: Op, accumulator: Reg, operand: Reg) -> Reg:

@@ -38,8 +38,9 @@ _VECTORS: Final = (16, 64)
 _MOVABLE: Final = (Arrange, Compute, Convert, FunctionCall, Load, Offset, Origins, Store)
 
 
-def side_by_side(w: FunctionWriter, copies: int, write: Callable[[int], None]) -> None:
-    """``write(copy)`` for each of some `copies` of a body, which take turns if they are independent."""
+def side_by_side(w: FunctionWriter, copies: int, write: Callable[[int], None], held: int = 0) -> None:
+    """``write(copy)`` for each of some `copies` of a body, which take turns if they are independent. Each has
+    `held` vectors from one iteration to the next, too."""
     if copies == 1:
         return write(0)
     parts: list[list[Operation]] = []
@@ -48,7 +49,7 @@ def side_by_side(w: FunctionWriter, copies: int, write: Callable[[int], None]) -
         write(copy)
         parts.append(w.operations[start:])
         del w.operations[start:]
-    w.operations += interleaved(parts, _VECTORS[w.wide_tables])
+    w.operations += interleaved(parts, _VECTORS[w.wide_tables] - held * copies)
 
 
 def interleaved(copies: Sequence[Sequence[Operation]], vectors: int) -> list[Operation]:

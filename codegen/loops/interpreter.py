@@ -45,6 +45,7 @@ from .nodes import (
     Store,
     Total,
     While,
+    unit_of,
 )
 from .rewriting import folding_op, named_by
 
@@ -278,9 +279,7 @@ class _Run:
 
     def units(self, node: For) -> list[Any]:
         """The identities of the folds of a loop."""
-        return [
-            BY_NAME[carry.dtype].type(_identity(op_of(node, carry), carry.dtype)) for carry in node.carried
-        ]
+        return [self.value(unit_of(op_of(node, carry), carry.dtype), {}) for carry in node.carried]
 
     def apart(self, node: For, values: Values, index: int, state: Sequence[Any]) -> list[Any]:
         """Run one iteration of a loop, which begins with `state`; the values that it hands on."""
@@ -310,11 +309,6 @@ def _folding(loop: For) -> Callable[[Sequence[Any], Sequence[Any]], list[Any]]:
     """The function that folds what two iterations of `loop` hand on."""
     ops = [op_of(loop, carry) for carry in loop.carried]
     return lambda some, others: [_folded(op, x, y) for op, x, y in zip(ops, some, others, strict=True)]
-
-
-def _identity(op: Op, dtype: str) -> Any:
-    assert op.reduction is not None
-    return op.reduction.identity(dtype)
 
 
 def _folded(op: Op, accumulator: Any, operand: Any) -> Any:

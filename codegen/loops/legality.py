@@ -126,7 +126,7 @@ def _injective(loop: For, accesses: list[Reached], first: Affine | None = None) 
             if trips is None and inner is not loop:
                 return False
             strides.append((abs(factor) * inner.step, trips or 0))
-        elif "*" in name:
+        elif "*" in name or name[0] == "%":
             return False
     reach: float = span
     for stride, trips in sorted(strides, key=lambda pair: (pair[0], pair[1] or math.inf)):

@@ -47,6 +47,12 @@ class Constant:
     dtype: str
 
 
+def unit_of(op: Op, dtype: str) -> Constant:
+    """The number from which a fold by the reduction `op` begins."""
+    assert op.reduction is not None, f"{op.name} is no reduction"
+    return Constant(op.reduction.identity(dtype), dtype)
+
+
 #: The name of a value, or a number.
 Operand: TypeAlias = "str | Constant"
 

@@ -76,8 +76,8 @@ def _module_of_phases(kernel: Kernel, target: Target) -> str:
 def _without_code(nodes: Sequence[Node], lanes: tuple[str, ...]) -> str:
     """The part of `nodes`, inside of `lanes`, that `emit` takes for something else, in words; or nothing."""
     for node in nodes:
-        if any("%" in str(index) for index in indices_of(node)):
-            return "indices that are values"
+        if isinstance(node, For) and any("%" in str(bound) for bound in (*node.lo, *node.hi)):
+            return "bounds that are values"
         if not isinstance(node, For) and any("*" in name for i in indices_of(node) for name, _ in i.terms):
             return "rows whose length is a symbol"
         if isinstance(node, (Load, Store)) and lanes:

@@ -9,20 +9,22 @@
    reduction folds alone, and no lane of it reads what another one writes; so do copies that take turns;
 6. `Alloc` takes no more memory than a kernel may have.
 
-Bounds follow from affine forms: an index is greatest where the names in it are, from the innermost on.
+Bounds follow from affine forms: an index is greatest where the names in it are, from the innermost on. Where
+a value stands in an index, its range follows from those that it is chosen from: indices, and numbers.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 
 from ...base.errors import TracejitError
 from ...ir.dtypes import BY_NAME, SHORT_NAME
-from ...ir.registry import check_attrs
+from ...ir.registry import OPS, check_attrs
 from ...ir.types import TensorType
 from .accesses import Access, Facts, accesses_of, called, entered, iterations_apart
 from .affine import Affine, Ranges, affine
@@ -84,6 +86,11 @@ def verify_kernel(kernel: Kernel) -> None:
 #: (`llvm.scratch`), which has to fit the second cache.
 OWN_BYTES: Final = 1 << 22
 
+#: The least and the greatest number that a value is; and those that loops around hand on, which it may be,
+#: too, and of which nothing else is known.
+Span: TypeAlias = "tuple[float, float, frozenset[str]]"
+_ANYTHING: Final[Span] = -math.inf, math.inf, frozenset()
+
 
 class _Known(Facts):
     """Names and facts at a place of the kernel, and the dtypes of values."""
@@ -107,6 +114,8 @@ class _Verifier:
         self.own_bytes = 0
         #: Memory of the kernel's own that all tasks share.
         self.shared: set[str] = set()
+        #: The spans of integers that are chosen from others.
+        self.spans: dict[str, Span] = {}
         #: The statement that is checked, None for the kernel's head.
         self.statement: Node | None = None
 
@@ -150,7 +159,9 @@ class _Verifier:
     def node(self, node: Node, known: _Known) -> None:
         if isinstance(node, Let):
             self.names(node.index, known.ranges)
-            self.define(node.name, node.dtype, known)
+            least = known.ranges.least(node.index), known.ranges.least(node.index.scaled(-1))
+            ends = [-math.inf if end is None else end for end in least]
+            self.define(node.name, node.dtype, known, (ends[0], -ends[1], frozenset()))
         elif isinstance(node, Holds):
             self.condition(node.conditions, known)
             self.define(node.name, "bool", known)
@@ -181,12 +192,27 @@ class _Verifier:
         elif isinstance(node, Call):
             self.call(node, known)
 
-    def define(self, name: str, dtype: str, known: _Known) -> None:
+    def define(self, name: str, dtype: str, known: _Known, span: Span = _ANYTHING) -> None:
         if name in known.values:
             self.fail(f"%{name} is defined twice")
         known.values[name] = dtype
         if dtype == "i64":  # it may stand in indices
-            known.ranges = known.ranges.within(f"%{name}", (), ())
+            self.spans[name] = span
+            least, greatest, among = span
+            ends = [
+                (affine(int(end)),) if abs(end) < math.inf and not among else () for end in (least, greatest)
+            ]
+            known.ranges = known.ranges.within(f"%{name}", *ends)
+
+    def chosen(self, operands: Sequence[Operand]) -> Span:
+        """The span of a value that is one of `operands`."""
+        spans = [
+            (operand.value, operand.value, frozenset[str]()) if isinstance(operand, Constant)
+            else self.spans.get(operand, _ANYTHING)
+            for operand in operands
+        ]  # fmt: skip
+        least, greatest, among = zip(*spans, strict=True)
+        return min(least), max(greatest), frozenset().union(*among)
 
     def dtype_of(self, operand: Operand, known: _Known) -> str:
         if isinstance(operand, Constant):
@@ -203,6 +229,7 @@ class _Verifier:
             self.fail(f"{what} must be {dtype}, got {own}")
 
     def computed(self, node: Compute | Fold | Invert | Quotient, known: _Known) -> None:
+        span = _ANYTHING
         if isinstance(node, Compute):
             types = tuple(TensorType(BY_NAME[self.dtype_of(x, known)], ()) for x in node.operands)
             if node.op.emit is None:
@@ -215,9 +242,13 @@ class _Verifier:
             own = SHORT_NAME[result.dtype]
             if own != node.dtype:
                 self.fail(f"%{node.name} must be {own}, which is what {node.op.name} gives, got {node.dtype}")
+            if node.op is OPS["where"]:
+                span = self.chosen(node.operands[1:])
         elif isinstance(node, Fold):
             if node.op.reduction is None:
                 self.fail(f"%{node.name}: {node.op.name} is no reduction")
+            if node.op.reduction.idempotent:
+                span = self.chosen((node.accumulator, node.operand))
             for operand in (node.accumulator, node.operand):
                 self.typed(operand, node.dtype, known, f"an operand of the fold %{node.name}")
         elif isinstance(node, Invert):
@@ -228,7 +259,7 @@ class _Verifier:
             self.typed(node.operand, node.dtype, known, "a dividend")
             if f"{node.inverse}'" not in known.values:
                 self.fail(f"%{node.inverse} is no inverse of a divisor")
-        self.define(node.name, node.dtype, known)
+        self.define(node.name, node.dtype, known, span)
 
     def compensated(self, node: Accumulate | Total, known: _Known) -> None:
         if BY_NAME[node.dtype].kind != "f":
@@ -319,14 +350,15 @@ class _Verifier:
     def carry(self, carried: Sequence[Carry], known: _Known, inner: _Known) -> _Known:
         for carry in carried:
             self.typed(carry.first, carry.dtype, known, f"the first value of %{carry.name}")
-            self.define(carry.name, carry.dtype, inner)
+            self.define(carry.name, carry.dtype, inner, (math.inf, -math.inf, frozenset([carry.name])))
         return inner
 
     def handed_on(self, carried: Sequence[Carry], known: _Known, inner: _Known) -> None:
         for carry in carried:
             self.typed(carry.following, carry.dtype, inner, f"the next value of %{carry.name}")
         for carry in carried:
-            self.define(carry.result, carry.dtype, known)
+            least, greatest, among = self.chosen((carry.first, carry.following))
+            self.define(carry.result, carry.dtype, known, (least, greatest, among - {carry.name}))
 
     def loop(self, node: For, known: _Known) -> None:
         for bound in (*node.lo, *node.hi):

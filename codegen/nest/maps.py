@@ -26,9 +26,10 @@ else:
 
 @record(eq=False)
 class ScheduledLoops:
-    """Description of a kernel: its nest, with some words before it, and the loops that are written of it."""
+    """Description of a kernel: its nest, with some words before it, or words alone, and the loops that are
+    written of it."""
 
-    nest: Nest
+    nest: Nest | str
     loops: Kernel
     words: str = ""
 

@@ -17,7 +17,7 @@ from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ...lowering.kernel import PRODUCT_SLOWDOWN, Kernel, signature
 from ...maths.support import muladd
-from ...nest.reductions.totals import LONG, Totals, add_blocks
+from ...nest.reductions.totals import LONG, add_block, add_blocks, finished
 from .batches import Product, over_batch, over_rows
 
 #: Rows of at most so many bytes are read one by one, of a matrix of at least so many: going back and forth
@@ -123,12 +123,11 @@ class _Dots:
 
         if whole <= LONG * wide:
             return rest(groups(0, whole, zeros))
-        totals = Totals(w, zeros[:rows], [w.add] * rows, [True] * rows)
-        state = add_blocks(
-            w, totals, totals.start, (0, whole), LONG * wide,
+        totals = add_blocks(
+            w, zeros[:rows], (0, whole), LONG * wide,
             lambda first, stop: self._by_halves(groups(first, stop, zeros)),
         )  # fmt: skip
-        return totals.finish(totals.add(state, rest(zeros)) if whole < self.k else state)
+        return finished(w, add_block(w, totals, rest(zeros)) if whole < self.k else totals)
 
     def _by_halves(self, sums: list[Reg]) -> list[Reg]:
         """Sums that stand side by side added up to one vector for each row."""

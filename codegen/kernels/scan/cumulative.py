@@ -11,24 +11,26 @@ Along other axes a vector of totals is folded with some rows of memory in turn, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from ....base.machine import machine
 from ....ir.dtypes import SHORT_NAME, is_real_floating
 from ....ir.graph import Instruction
 from ....ir.registry import Kind
-from ....ir.types import TensorType
+from ....ir.types import Shape, TensorType
 from ...interface import THREADS
 from ...llvm.emitter import Reg, constant, pointer
 from ...llvm.function import Code, Declarations
+from ...llvm.loops import Bound, FunctionWriter
 from ...llvm.target import Target
 from ...loops.lines import ask_for
 from ...lowering.kernel import Kernel, empty_kernel, signature
 from ...lowering.lowering import Lowering, LoweringContext
-from ...lowering.parallel_for import context_of, run_tasks, task_function
+from ...lowering.parallel_for import context_of, part_of, run_tasks, task_function
 from ...maths import MathsWriter
 from ...nest.streaming import asked_bytes, streamed_bytes
-from .axis import Lines, chunk_bytes, round_chunks
 
 #: Lanes of vectors that are folded in themselves, at most. LLVM 20 cannot shuffle two vectors of 64 bytes
 #: without AVX-512 VBMI: it ends the process.
@@ -43,6 +45,20 @@ _FEW_LINES: Final = 4
 #: Rows of columns that are walked with their totals in registers, and vectors side by side.
 _ROWS: Final = 8
 _COPIES: Final = 4
+#: The first task, and the one behind the last.
+_TASKS: Final = Reg("%begin", "i64"), Reg("%end", "i64")
+#: Columns in one task: their row is some cache lines long, so that the next ones are fetched ahead.
+BLOCK_COLUMNS: Final = 512
+
+
+def round_chunks() -> int:
+    """Chunks in one round, and so tasks: what they read stays in the last-level cache."""
+    return machine().chunks
+
+
+def chunk_bytes() -> int:
+    """Bytes of a chunk of a line: it stays in the second-level cache until it is read again."""
+    return machine().l2_bytes // 8
 
 
 def cumulative_kernel(name: str, instruction: Instruction, context: LoweringContext) -> Kernel:
@@ -72,6 +88,61 @@ def _cut(x: TensorType, lines: Lines) -> tuple[int, int]:
     chunk = chunk_bytes() // x.dtype.itemsize
     few = lines.contiguous and 0 < lines.outer < _FEW_LINES
     return chunk, max(1, -(-lines.extent // chunk)) if few else 1
+
+
+class Lines:
+    """The lines of an array of `shape` along `axis`, elements of `dtype` that are the axis's stride apart.
+
+    Where the axis is the last, a line is contiguous and lanes run along it; otherwise lanes run across
+    neighbouring lines (*columns*), and a task is a block of them.
+    """
+
+    def __init__(self, shape: Shape, axis: int, target: Target, dtype: str) -> None:
+        self.outer = math.prod(shape[:axis])
+        self.extent = shape[axis]
+        self.inner = math.prod(shape[axis + 1 :])
+        #: Whether lines are contiguous.
+        self.contiguous = self.inner == 1
+        self.blocks = max(1, -(-self.inner // BLOCK_COLUMNS))
+        #: Elements of a vector: no more than there are along the lanes.
+        self.lanes = target.lanes(dtype)
+        while self.lanes > max(self.extent if self.contiguous else self.inner, 1):
+            self.lanes //= 2
+
+    @property
+    def tasks(self) -> int:
+        """Lines, or blocks of columns."""
+        return 0 if self.inner * self.extent == 0 else self.outer * self.blocks
+
+    def columns(self, w: FunctionWriter, body: Callable[[Reg, Reg, Reg], None]) -> None:
+        """Call ``body(outer, first, stop)`` for each task: columns `first` to `stop` of one outer index."""
+
+        def task(index: Reg, _: list[Reg]) -> Sequence[Reg]:
+            outer = w.integer("udiv", index, self.blocks)
+            block = w.sub(index, w.mul(outer, self.blocks))
+            body(outer, *part_of(w, block, BLOCK_COLUMNS, self.inner))
+            return ()
+
+        w.loop(*_TASKS, 1, task)
+
+    def across(
+        self, w: FunctionWriter, first: Bound, stop: Bound, copies: int, body: Callable[[Reg, int, int], None]
+    ) -> None:
+        """Call ``body(column, copies, lanes)`` over columns: vectors side by side, then single ones, then
+        elements."""
+
+        def group(copies: int, lanes: int) -> Callable[[Reg, list[Reg]], Sequence[Reg]]:
+            def run(column: Reg, _: list[Reg]) -> Sequence[Reg]:
+                body(column, copies, lanes)
+                return ()
+
+            return run
+
+        for count, lanes in dict.fromkeys(((copies, self.lanes), (1, self.lanes), (1, 1))):
+            size = count * lanes
+            done = w.add(first, w.and_(w.sub(stop, first), -size)) if size > 1 else stop
+            w.loop(first, done, size, group(count, lanes))
+            first = done
 
 
 class _Writer:
@@ -105,7 +176,7 @@ class _Writer:
     def write(self, name: str) -> Code:
         """The code of ``@name(ptr %b0, ptr %b1, i64 %begin, i64 %end)``."""
         if self.lines.contiguous:
-            self._streaming(lambda: self.lines.rows(self.w, self._row))
+            self._streaming(lambda: self.w.loop(*_TASKS, 1, self._row))
         else:
             self.lines.columns(self.w, self._columns)
         self.w.ret()
@@ -119,7 +190,7 @@ class _Writer:
         result: Reg = self.fold.combine(self.w, before, value)
         return result
 
-    def _streaming(self, body: Callable[[], None]) -> None:
+    def _streaming(self, body: Callable[[], Sequence[Reg] | None]) -> None:
         """Write `body`, twice where it may store past the cache: if the result is aligned it does."""
         w = self.w
         if not self.large:
@@ -138,10 +209,10 @@ class _Writer:
 
     # -- contiguous lines -------------------------------------------------------------------------
 
-    def _row(self, line: Reg) -> None:
+    def _row(self, line: Reg, _: list[Reg]) -> Sequence[Reg]:
         extent = self.lines.extent
-        start = self.w.mul(line, extent)
-        self.stretch(start, extent, writes=True)
+        self.stretch(self.w.mul(line, extent), extent, writes=True)
+        return ()
 
     def stretch(self, start: Reg, count: int, *, writes: bool, ahead: Reg | None = None) -> Reg:
         """Fold `count` elements from `start` on; what all fold to (a scalar). What is written is folded after
@@ -316,7 +387,7 @@ class _ChunkWriter(_Writer):
     def _pass(self, name: str, *, writes: bool) -> Code:
         """The function of one pass over a range of the round's chunks, and its task."""
         self.w = w = MathsWriter(self.declarations)
-        begin, end = Reg("%begin", "i64"), Reg("%end", "i64")
+        begin, end = _TASKS
 
         def folds() -> None:
             def chunk(index: Reg, _: list[Reg]) -> Sequence[Reg]:

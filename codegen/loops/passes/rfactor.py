@@ -55,9 +55,11 @@ from ..nodes import (
     Store,
     Total,
     While,
+    unit_of,
 )
 from ..rewriting import (
     NotApplicable,
+    indices_of,
     named_by,
     operands_of,
     replaced,
@@ -100,6 +102,7 @@ def _factored(kernel: Kernel, index: str, factoring: Factoring, step: str) -> Ke
     memories |= {node.name for node in statements if isinstance(node, Alloc)}
     memories |= {symbol for symbol, _ in kernel.symbols}
     factoring.memories = set(memories)
+    factoring.indices = {name for node in statements for index in indices_of(node) for name in index.names}
 
     def rewrite(loop: For, around: tuple[For, ...]) -> Sequence[Node]:
         loops = nest_of(loop)
@@ -178,6 +181,8 @@ class Factoring:
         self.taken, self.numbers = set[str](), dict[str, int]()
         self.memories = set[str]()
         self.allocs: list[Alloc] = []
+        #: Names that stand in indices: of values that lie in memory no range would be known.
+        self.indices = set[str]()
 
     def factored(self, loop: For) -> list[Node]:
         """`loop` and those inside of it (`nest_of`), which are over all up to a number."""
@@ -233,7 +238,11 @@ class _Folding:
         if not of.lanes:
             return self._blocked() if is_long else [self.outer[0] if self.outer else self.loop]
         names = [of.fresh(carry.result) for carry in carried]
-        in_memory = [of.copies == 1 and self.lanes > 1 and _reduction(fold).idempotent for fold in self.folds]
+        in_memory = [
+            of.copies == 1 and self.lanes > 1 and _reduction(fold).idempotent
+            and f"%{carry.result}" not in of.indices
+            for fold, carry in zip(self.folds, carried, strict=True)
+        ]  # fmt: skip
         stored = self.in_memory and not is_long
         begin: list[Operand] = [
             identity(fold) if apart or stored else name
@@ -515,7 +524,7 @@ def _rounds(fold: Fold) -> bool:
 
 def identity(fold: Fold) -> Constant:
     """The value from which `fold` begins."""
-    return Constant(_reduction(fold).identity(fold.dtype), fold.dtype)
+    return unit_of(fold.op, fold.dtype)
 
 
 def is_identity(operand: Operand, fold: Fold) -> bool:

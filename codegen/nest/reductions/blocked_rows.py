@@ -17,7 +17,6 @@ from ....ir.dtypes import SHORT_NAME
 from ....ir.graph import Value
 from ...llvm.target import Target
 from ...loops.affine import affine, variable
-from ...loops.clocks import clocked
 from ...loops.nodes import LANES, SERIAL, TASKS, For, If, InRange, Kernel, Load, Node, Operand, Store
 from ...loops.passes import Step
 from ...loops.passes.parallelize import FIRST, STOP
@@ -46,13 +45,8 @@ def blocked_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
     """The kernel of rows in blocks."""
-    schedule = schedule_of(nest, streamed)
-    return streamed_last(_built(nest, sizes, target), schedule)
-
-
-@clocked("algorithm")
-def _built(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
-    return BlockBuilder(nest, target, Factoring(nest.lanes, nest.unroll, nest.copies, LONG)).kernel(sizes)
+    schedule, factoring = schedule_of(nest, streamed), Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
+    return streamed_last(BlockBuilder(nest, target, factoring).kernel(sizes), schedule)
 
 
 class BlockBuilder(FoldBuilder):

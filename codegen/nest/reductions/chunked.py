@@ -34,6 +34,7 @@ from ...loops.nodes import (
     Poll,
     Store,
     Total,
+    unit_of,
 )
 from ...loops.passes.parallelize import FIRST, STOP
 from ...loops.passes.vectorize import LANE
@@ -192,6 +193,4 @@ class ChunkWriter:
 def _identity(write: Write, place: Accumulator) -> Constant:
     """The identity of what `write` folds by."""
     assert write.fold is not None
-    record = write.fold.op.reduction
-    assert record is not None
-    return Constant(record.identity(place.memory.dtype), place.memory.dtype)
+    return unit_of(write.fold.op, place.memory.dtype)

@@ -62,13 +62,9 @@ def column_kernel(
     schedule = schedule_of(nest, streamed)
     if known_ranges(nest):
         return scheduled(algorithm(nest, sizes, target), schedule)
-    return streamed_last(_scheduled_columns(nest, sizes, target), schedule)
-
-
-@clocked("algorithm")
-def _scheduled_columns(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
     terms = LONG if adds_blocks(nest) else math.prod(nest.sizes)
-    return ColumnBuilder(nest, target, Factoring(0, 1, 1, terms)).kernel(sizes)
+    built = ColumnBuilder(nest, target, Factoring(0, 1, 1, terms)).kernel(sizes)
+    return streamed_last(built, schedule)
 
 
 class ColumnBuilder(FoldBuilder):

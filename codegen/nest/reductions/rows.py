@@ -15,7 +15,6 @@ from ...loops.nodes import (
     TASKS,
     Alloc,
     Carry,
-    Constant,
     Fold,
     For,
     Invert,
@@ -25,6 +24,7 @@ from ...loops.nodes import (
     Poll,
     Prefetch,
     Store,
+    unit_of,
 )
 from ...loops.passes import Step, scheduled, step_text
 from ...loops.passes.parallelize import FIRST, STOP
@@ -38,7 +38,6 @@ from .chunked import CHUNK, OWN, ChunkWriter
 from .totals import LONG
 
 
-@clocked("algorithm")
 def algorithm(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
     """The loops of rows, or of columns, as `nest` says them, over buffers of `sizes`."""
     return FoldBuilder(nest, target, None).kernel(sizes)
@@ -66,8 +65,8 @@ def row_kernel(
 ) -> Kernel:
     """The kernel that the schedule of rows makes of their algorithm. It is built at once, with the loops that
     the passes would write: that takes half of the time."""
-    schedule = schedule_of(nest, streamed)
-    return streamed_last(_scheduled_rows(nest, sizes, target), schedule)
+    schedule, factoring = schedule_of(nest, streamed), Factoring(nest.lanes, nest.unroll, nest.copies, LONG)
+    return streamed_last(FoldBuilder(nest, target, factoring).kernel(sizes), schedule)
 
 
 def streamed_last(kernel: Kernel, schedule: Sequence[Step]) -> Kernel:
@@ -75,11 +74,6 @@ def streamed_last(kernel: Kernel, schedule: Sequence[Step]) -> Kernel:
     at_once = [step for step in schedule if step[0] != "stream"]
     built = kernel.with_schedule(tuple([step_text(*step) for step in at_once]))
     return scheduled(built, schedule[len(at_once) :])
-
-
-@clocked("algorithm")
-def _scheduled_rows(nest: Nest, sizes: Sequence[int], target: Target) -> Kernel:
-    return FoldBuilder(nest, target, Factoring(nest.lanes, nest.unroll, nest.copies, LONG)).kernel(sizes)
 
 
 def polls_in_dim(nest: Nest) -> int | None:
@@ -147,6 +141,7 @@ class FoldBuilder(ElementBuilder):
         self.factoring = factoring
         self.chunked = ChunkWriter(self) if nest.chunks is not None else None
 
+    @clocked("algorithm")
     def kernel(self, sizes: Sequence[int]) -> Kernel:
         """The kernel, over buffers of `sizes`."""
         nest = self.nest
@@ -298,11 +293,10 @@ class FoldBuilder(ElementBuilder):
 
     def _fold(self, member: Member, begin: str | None) -> Carry:
         """Fold one element more; what the loop hands on, which begins with `begin` or the identity."""
-        dtype, reduction = SHORT_NAME[member.value.dtype], member.instruction.op.reduction
-        assert reduction is not None
+        dtype = SHORT_NAME[member.value.dtype]
         before, after, result = (self.name(prefix) for prefix in "tfr")
         operand = self.operand(member.operands[0])
         instruction = member.instruction
         self.nodes.append(Fold(after, dtype, instruction.op, before, operand, instruction.origins))
-        first = Constant(reduction.identity(dtype), dtype) if begin is None else begin
+        first = unit_of(instruction.op, dtype) if begin is None else begin
         return Carry(before, dtype, first, after, result)

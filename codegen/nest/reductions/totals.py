@@ -32,60 +32,30 @@ def is_float_sum(reduction: Instruction) -> bool:
     return fold is not None and fold.additive and is_real_floating(reduction.result.dtype)
 
 
-class Totals:
-    """Accumulators that are folded side by side, each with how it combines, and their totals over blocks: a
-    list of those, and behind it the errors of the ones that are sums of floats."""
+def add_block(w: FunctionWriter, totals: Sequence[Reg], block: Sequence[Reg]) -> list[Reg]:
+    """Add what one block sums up to `totals`: sums, and behind them their errors."""
+    errors = totals[len(block) :]
+    added = [add_compensated(w, *terms) for terms in zip(totals, errors, block, strict=False)]
+    return [total for total, _ in added] + [error for _, error in added]
 
-    def __init__(
-        self,
-        w: FunctionWriter,
-        identities: Sequence[Reg],
-        combine: Sequence[Callable[[Reg, Reg], Reg]],
-        sums: Sequence[bool],
-    ) -> None:
-        self.w, self.combine = w, combine
-        #: Identities of the folds.
-        self.identities = list(identities)
-        #: Numbers of the accumulators that are sums of floats.
-        self.sums = [number for number, is_sum in enumerate(sums) if is_sum]
 
-    @property
-    def start(self) -> list[Reg]:
-        """The totals of no block."""
-        zeros = [self.w.const(0.0, self.identities[number]) for number in self.sums]
-        return [*self.identities, *zeros]
-
-    def add(self, totals: Sequence[Reg], block: Sequence[Reg]) -> list[Reg]:
-        """Add the values that one block folded to `totals`."""
-        count = len(self.identities)
-        out = list(totals)
-        for number, term in enumerate(block):
-            if number not in self.sums:
-                out[number] = self.combine[number](totals[number], term)
-                continue
-            place = count + self.sums.index(number)
-            out[number], out[place] = add_compensated(self.w, totals[number], totals[place], term)
-        return out
-
-    def finish(self, totals: Sequence[Reg]) -> list[Reg]:
-        """Results of the folds over all blocks, with the rounding errors added to the sums."""
-        out = list(totals[: len(self.identities)])
-        for number, error in zip(self.sums, totals[len(out) :], strict=True):
-            out[number] = compensated(self.w, out[number], error)
-        return out
+def finished(w: FunctionWriter, totals: Sequence[Reg]) -> list[Reg]:
+    """The sums, with their rounding errors added."""
+    half = len(totals) // 2
+    return [compensated(w, *pair) for pair in zip(totals[:half], totals[half:], strict=True)]
 
 
 def add_blocks(
-    w: FunctionWriter, totals: Totals, state: list[Reg], bounds: tuple[Bound, Bound], size: int,
+    w: FunctionWriter, zeros: list[Reg], bounds: tuple[Bound, Bound], size: int,
     fold: Callable[[Reg, Reg], list[Reg]],
 ) -> list[Reg]:  # fmt: skip
-    """Add ``fold(first, stop)`` to the totals `state` for blocks of `size` iterations between `bounds`."""
+    """The totals of ``fold(first, stop)`` for blocks of `size` iterations between `bounds`."""
     first, last = bounds
 
     def block(index: Reg, state: list[Reg]) -> Sequence[Reg]:
         end = w.add(index, size)
         if isinstance(first, Reg) or isinstance(last, Reg) or (last - first) % size:
             end = w.min(end, last if isinstance(last, Reg) else constant(last, "i64"))
-        return totals.add(state, fold(index, end))
+        return add_block(w, state, fold(index, end))
 
-    return w.loop(first, last, size, block, state, nonempty=True)
+    return w.loop(first, last, size, block, zeros + zeros, nonempty=True)

@@ -15,7 +15,7 @@ from ...types import TensorType, normalize_axis, remove_axes
 from ..define import define
 
 
-def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Callable[..., Any]) -> Op:
+def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str) -> Op:
     def infer(types: tuple[TensorType, ...], attrs: Attrs) -> tuple[TensorType, ...]:
         operand, axis = types[0], normalize_axis(name, attrs["axis"], types[0].ndim)
         if operand.shape[axis] == 0:
@@ -24,29 +24,10 @@ def _arg_reduction(name: str, kernel: Callable[..., Any], doc: str, better: Call
 
     return define(
         name, Kind.ARG_REDUCTION, "x", infer=infer, eval=lambda x, axis: kernel(x, axis=axis),
-        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, emit=better, batch=batch_axes,
+        vjp=NONDIFF, doc=doc, attrs={"axis": (int,)}, batch=batch_axes,
         builtin=Builtin(getattr(np.ndarray, name), ("axis",), second="axis"),
     )  # fmt: skip
 
 
-def _arg_better(is_not: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
-    """Whether candidate `x` beats `best`: ``is_not(b, x, best)`` does not hold, and `best` is no NaN.
-
-    Comparisons with NaN do not hold, so the first NaN beats all numbers. With `numbers`, there is none.
-    """
-
-    def emit(b: Any, x: Any, best: Any, numbers: bool = False) -> Any:
-        wins = b.not_(is_not(b, x, best))
-        return b.and_(wins, b.eq(best, best)) if x.is_float and not numbers else wins
-
-    return emit
-
-
-ARGMAX = _arg_reduction(
-    "argmax", np.argmax, "the index of the first maximum or NaN", _arg_better(lambda b, x, y: b.le(x, y))
-)
-
-
-ARGMIN = _arg_reduction(
-    "argmin", np.argmin, "the index of the first minimum or NaN", _arg_better(lambda b, x, y: b.ge(x, y))
-)
+ARGMAX = _arg_reduction("argmax", np.argmax, "the index of the first maximum or NaN")
+ARGMIN = _arg_reduction("argmin", np.argmin, "the index of the first minimum or NaN")

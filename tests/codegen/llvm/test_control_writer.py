@@ -73,17 +73,6 @@ def test_a_loop_with_two_ways_to_the_next_step() -> None:
     assert [run(n) for n in (-1, 0, 1, 2, 7)] == [0, 0, 10, 11, 43]
 
 
-def test_a_search_ends_where_it_has_found_something() -> None:
-    """The first i of 3, 5, ... below 1000 with i * i >= n."""
-
-    def search(w: FunctionWriter) -> None:
-        index, square = w.until(number(3), 1000, 2, lambda i: (w.ge(w.mul(i, i), N), w.mul(i, i)))
-        w.ret(w.sub(square, index))
-
-    run = function(search)
-    assert [run(n) for n in (0, 9, 10, 26, 10**9)] == [6, 6, 20, 42, 999 * 998]
-
-
 def test_a_choice_by_a_number() -> None:
     """Numbers without a part have the last one."""
 

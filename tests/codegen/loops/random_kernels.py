@@ -221,6 +221,38 @@ class KernelWriter:
         self.lines.append(f"}} next %{following} as %{result}")
         scope.values.setdefault(self.dtype, []).append(result)
 
+    def first_place(self, scope: _Scope) -> None:
+        """The first place of an extremum in a line, and what another buffer has at a multiple of it."""
+        rng, count = self.rng, int(self.rng.integers(1, 12))
+        r, y = self.fresh("r"), self.fresh("r")
+        op, unit = (("max", "-99"), ("min", "99"))[int(rng.integers(2))]
+        index, size, _, _ = self.place(scope.inner((r, affine(count))), written=False)
+        source, unit = (
+            self.buffer(size, self.dtype),
+            f"{unit}{'.0' if self.dtype[0] == 'f' else ''}:{self.dtype}",
+        )
+        x, z, c, k, w, t, s, p, q = (self.fresh() for _ in range(9))
+        best, place = self.fresh(), self.fresh()
+        last = int(rng.integers(count)) if self.chance(0.3) else count - 1
+        self.lines += [
+            f"for {r} in 0:{count} with %{t}: {self.dtype} = {unit} {{",
+            f"%{x}: {self.dtype} = load {source}[{index}]",
+            f"%{s}: {self.dtype} = fold {op}(%{t}, %{x})",
+            f"}} next %{s} as %{best}",
+            f"for {y} in 0:{count} with %{p}: i64 = {last}:i64 {{",
+            f"%{z}: {self.dtype} = load {source}[{index.replaced(r, variable(y))}]",
+            f"%{c}: bool = eq(%{z}, %{best})",
+            f"%{k}: i64 = index({y})",
+            f"%{w}: i64 = where(%{c}, %{k}, {last}:i64)",
+            f"%{q}: i64 = fold min(%{p}, %{w})",
+            f"}} next %{q} as %{place}",
+        ]
+        scope.values.setdefault("i64", []).append(place)
+        scope.values.setdefault(self.dtype, []).append(best)
+        times, behind = int(rng.integers(1, 4)), int(rng.integers(0, 3))
+        other = self.buffer(affine(times * (count - 1) + behind + 1), self.dtype)
+        self.define(scope, f"load {other}[{variable(f'%{place}', times).plus(behind)}]")
+
     def recurrence(self, scope: _Scope) -> None:
         """Values that a loop hands on."""
         index, extent = self.fresh("r"), affine(int(self.rng.integers(1, 6)))
@@ -249,11 +281,11 @@ class KernelWriter:
             simple += [self.number_of_index]
         if not self.plain:
             simple += [self.truth, self.gather]
-        nested: list[Callable[[_Scope], None]] = [self.fold, self.recurrence]
+        nested: list[Callable[[_Scope], None]] = [self.fold, self.first_place, self.recurrence]
         nested += [self.condition] if scope.loops else []
         for _ in range(int(self.rng.integers(1, most + 1))):
             if len(self.lines) < 60 and self.chance(0.12):
-                nested[0 if self.plain else int(self.rng.integers(len(nested)))](scope)
+                nested[int(self.rng.integers(2 if self.plain else len(nested)))](scope)
             else:
                 simple[int(self.rng.integers(len(simple)))](scope)
 

@@ -58,8 +58,12 @@ def test_schedules(schedule: str) -> None:
     ("body", "problem"),
     [
         (
-            "%k: i64 = load b0[0] %x: i64 = load b0[%k] where 0 <= %k < 9 store b1[0], %x",
-            "indices that are values",
+            "for l in 0:8 lanes 8 { %k: i64 = load b0[l] %x: i64 = load b0[%k] where 0 <= %k < 9 }",
+            "indices of each lane",
+        ),
+        (
+            "%k: i64 = load b0[0] for i in 0:%k { %x: i64 = load b0[i] where 0 <= i < 9 }",
+            "bounds that are values",
         ),
         ("for i in 0:3 { for j in 0:n { store b2[i*n + j], 0:i64 } }", "rows whose length is a symbol"),
         (
@@ -81,6 +85,33 @@ def test_what_there_is_no_code_for(body: str, problem: str) -> None:
     verify_kernel(kernel)
     with pytest.raises(CompileError, match=problem):
         NativeKernel(kernel)
+
+
+def test_values_in_indices() -> None:
+    """A value moves a place by itself, in lanes and out of them, and by its multiples."""
+    kernel = parse_kernel("""kernel @f(b0: i64[24], b1: out i64[24]) {
+      for i in 0:3 {
+        for e in 0:4 with %t: i64 = 3:i64 {
+          %x: i64 = load b0[e + 8*i]
+          %c: bool = lt(%x, 0:i64)
+          %k: i64 = index(e)
+          %w: i64 = where(%c, %k, 3:i64)
+          %f: i64 = fold min(%t, %w)
+        } next %f as %p
+        %y: i64 = load b0[5*%p + 2*i + 1]
+        %z: i64 = index(7*%p + i - 2)
+        %s: i64 = add(%y, %z)
+        store b1[4*i], %s
+        for l in 0:4 lanes 4 {
+          %v: i64 = load b0[l + 6*%p]
+          store b1[l + 12], %v
+        }
+      }
+    }""")
+    verify_kernel(kernel)
+    for tier in (OPTIMIZED, BASELINE):
+        for seed in range(8):
+            assert check_native(kernel, seed, tier)
 
 
 TOTALS = """kernel @totals(b0: f64[93], b1: out f64[6], b2: out f64[93]) {

@@ -1,5 +1,5 @@
 """Random reductions: both tiers give the same bits, their kernels are valid, and the machine code of small
-ones computes what the interpreter of the loop form does.
+ones computes what the interpreter of the loop form does. Places of extrema are NumPy's.
 
     python -m tests.codegen.nest.reductions.reduction_walk --programs 2000             # a new seed, printed
     python -m tests.codegen.nest.reductions.reduction_walk --programs 1 --seed 7 --first 123
@@ -126,6 +126,7 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
         axis = tuple(sorted(rng.choice(rank, int(rng.integers(2, rank)), replace=False).tolist()))
     turned = bool(rng.random() < 0.1)
     last = int(rng.integers(len(FOLDS)))
+    place, along = rng.choice(["argmax", "argmin", ""], p=[0.2, 0.2, 0.6]), int(rng.integers(rank))
 
     def f(x: Any, y: Any) -> Any:
         x = x.swapaxes(0, -1) if turned else x
@@ -142,8 +143,11 @@ def program(rng: np.random.Generator) -> tuple[Callable[..., Any], list[Array]]:
             else:
                 values.append(STEPS[number % len(STEPS)](values[-1], values[-2]))
         results.append(values[-1].sum() if whole else FOLDS[last](values[-1], axis))
+        if place:
+            results += [values[-2], getattr(tj, place)(values[-2], along)]
         return (*results, values[-1])
 
+    f.place = (place, along) if place else None  # type: ignore[attr-defined]
     return f, arrays
 
 
@@ -165,7 +169,15 @@ def results_of(f: Callable[..., Any], arrays: Sequence[Array], walk: Walk | None
     """The bits that `f` computes in the baseline tier, and in the optimized one. `TRACEJIT_TIERS` is
     "always"."""
     executable = Executable(tj.trace(f, *arrays))
-    bits = [[result.tobytes() for result in executable(arrays)]]
+
+    def run() -> list[bytes]:
+        results = executable(arrays)
+        place = getattr(f, "place", None)
+        if place is not None:
+            np.testing.assert_array_equal(results[-2], getattr(np, place[0])(results[-3], place[1]))
+        return [result.tobytes() for result in results]
+
+    bits = [run()]
     if walk is not None:
         for tier in (OPTIMIZED, BASELINE):
             module = generate(executable.fused, host(), parameters=tier.parameters)
@@ -180,7 +192,7 @@ def results_of(f: Callable[..., Any], arrays: Sequence[Array], walk: Walk | None
     assert tiers.BACKGROUND.wait(60)
     assert executable.tier == "optimized", executable.problem
     assert not executable.fallbacks, executable.fallbacks
-    return [*bits, [result.tobytes() for result in executable(arrays)]]
+    return [*bits, run()]
 
 
 def _is_interpreted(kernel: Kernel) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.codegen.kernels.scan.axis import chunk_bytes, round_chunks
+from tracejit.codegen.kernels.scan.cumulative import chunk_bytes, round_chunks
 
 from ....forked import forked
 from ....support import Array, function_of, interpret, native
@@ -145,7 +145,7 @@ def test_the_same_for_every_number_of_threads() -> None:
 NARROW = """
 import sys
 sys.path.insert(0, '.')
-from tests.codegen.kernels.scan.test_axis import *
+from tests.codegen.kernels.scan.test_cumulative import *
 from tracejit.codegen.llvm.target import host
 assert host().vector_bits == {bits}, host()
 for dtype in DTYPES:
