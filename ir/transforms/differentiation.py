@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ...base.errors import GradientError
@@ -79,7 +80,7 @@ def pull_back(
         if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
-    chosen = set(seeds) if _behind_choice.get() else set()
+    chosen = set(seeds) if is_behind_choice() else set()
     for instruction in reversed(body):
         if instruction.op.regions is not None:
             _differentiate_regions(builder, instruction, cotangents, active, chosen)
@@ -170,12 +171,24 @@ def pull_regions(
     says whether those of its results, or in its regions, come of a choice."""
     assert instruction.op.regions is not None
     assert instruction.op.regions.pull is not None
-    token = _behind_choice.set(behind_choice)
-    try:
+    with behind_a_choice(behind_choice):
         parts: list[Value | None] = instruction.op.regions.pull(builder, instruction, cotangents)
+    return parts
+
+
+@contextlib.contextmanager
+def behind_a_choice(behind: bool) -> Iterator[None]:
+    """Within it, cotangents of the Functions that are differentiated come of a choice, or do not."""
+    token = _behind_choice.set(behind)
+    try:
+        yield
     finally:
         _behind_choice.reset(token)
-    return parts
+
+
+def is_behind_choice() -> bool:
+    """Whether the cotangents of a Function that is differentiated come of a choice."""
+    return _behind_choice.get()
 
 
 def gradient(function: Function, wrt: Sequence[int]) -> Function:

@@ -115,8 +115,15 @@ def _added_within(
     if instruction.op.name == "scan" and number < instruction.attrs["carries"]:
         if not (_is_zero(instruction.operands[number], defs) and _only_adds(instruction.regions[0], number)):
             return None
-        operands = (*instruction.operands[:number], total, *instruction.operands[number + 1 :])
-        changed = instruction.replace(operands=operands)
+        operands = [*instruction.operands[:number], total, *instruction.operands[number + 1 :]]
+        changed = instruction.replace(operands=tuple(operands))
+    elif instruction.op.name == "while_vjp":
+        place_of_sum = len(instruction.operands) - len(instruction.results) + number
+        if number < _seeds(instruction) or not _is_zero(instruction.operands[place_of_sum], defs):
+            return None
+        operands = list(instruction.operands)
+        operands[place_of_sum] = total
+        changed = instruction.replace(operands=tuple(operands))
     elif instruction.op.name == "switch" and any(
         _gives_part(region, number) for region in instruction.regions
     ):
@@ -129,6 +136,11 @@ def _added_within(
     b.body[place] = changed.replace(results=results)
     defs.update(dict.fromkeys(results, b.body[place]))
     return sum_
+
+
+def _seeds(loop: Instruction) -> int:
+    """The number of cotangents of carries that a ``while_vjp`` is given."""
+    return len(_floating(loop.operands[: loop.attrs["carries"]]))
 
 
 def _is_zero(value: Value, defs: dict[Value, Instruction]) -> bool:
@@ -162,6 +174,10 @@ def _place_of_sum(function: Function, value: Value) -> int | None:
             if places or place is None:
                 return None
             number = place
+        elif reader.op.name == "while_vjp":
+            number -= len(reader.operands) - len(reader.results)
+            if number < _seeds(reader):
+                return None
         elif reader.op.name == "add":
             number = 0
         elif reader.op.name != "scatter" or reader.attrs["mode"] != "add" or number:
