@@ -77,7 +77,7 @@ def pull_back(
     """
     active = set(wrt)
     for instruction in body:
-        if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
+        if passes_gradient(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
     chosen = set(seeds) if is_behind_choice() else set()
@@ -91,7 +91,7 @@ def pull_back(
     return [cotangents.get(value) for value in wrt]
 
 
-def _passes(op: Op) -> bool:
+def passes_gradient(op: Op) -> bool:
     """Whether a gradient may flow through `op` to its operands."""
     return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
 

@@ -1,0 +1,155 @@
+"""Gradients of loop nests that write arrays, by a tape (Griewank and Walther, Evaluating Derivatives, 2008).
+
+``rewind`` keeps what each step was given. That is the whole array where steps write elements of one:
+
+    for i in range(n):                   # forward: what y[i] was, on the tape     # backward, from the last step
+        y[i] = y[i - 1] * x[i]           tape[top] = y[i]; top += 1                top -= 1; y[i] = tape[top]
+                                         y[i] = y[i - 1] * x[i]                    x_bar[i] += y[i - 1] * y_bar[i]
+
+So an array is *restored* by the backward steps, which undo each write by the element that it replaced. A value of a
+step that its gradient reads is read again, or computed again from counters and elements, where the arrays are
+as they were; else it is on the tape, too. Loops and branches inside have the same tape. What a step keeps lies behind what
+the loops in it kept, so the tape is a stack, of as many rows as the loops can have steps in all.
+
+All of it is ordinary IR: tapes are arrays that loops write in place, one for each type of row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...analysis.affine import counted_by
+from ...analysis.index_ranges import most_steps
+from ...builder import Builder
+from ...dtypes import INT64, is_differentiable
+from ...graph import Function, Instruction, Substitution, Value
+from ...ops.control_flow.counters import while_of_scan, with_step_number
+from ...ops.control_flow.rewinding import own_operands
+from ...ops.control_flow.versions import is_array
+from ...ops.creation import EMPTY
+from ...registry import OPS, Kind
+from ...types import TensorType
+from .reversed_steps import Nest, NoTapeError, Reversal
+
+#: The largest size of all tapes of a gradient.
+MOST_BYTES: Final = 1 << 40
+
+
+def tape_loops(function: Function) -> Function:
+    """*Requires*: valid IR. *Ensures*: the same results; a ``while_vjp`` whose steps write arrays, or have
+    loops, is loops with tapes, where it is known how many steps they can have."""
+    b = Builder()
+    b.params = list(function.params)
+    table = Substitution()
+    for original in function.body:
+        instruction = table.apply(original)
+        results = _taped(b, instruction) if instruction.op.name == "while_vjp" else None
+        if results is None:
+            b.body.append(instruction)
+            continue
+        for old, new in zip(original.results, results, strict=True):
+            table[old] = new
+    return Function(function.name, function.params, tuple(b.body), table.all(function.results))
+
+
+def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
+    """The results of a ``while_vjp`` by loops with tapes; None where it stays as it is."""
+    own = own_operands(instruction.operands, instruction.attrs["carries"])
+    body = instruction.regions[1]
+    if not body.has_control and not any(map(is_array, body.results)):
+        return None
+    b.location = instruction.location
+    start = len(b.body)
+    loop = _whiles(b, instruction, own)
+    defs = {result: step for step in b.body for result in step.results}
+    steps, begin = most_steps(loop, defs), len(b.body)
+    nest = Nest(steps, set(), {})
+    try:
+        while True:
+            root = _Root(b, nest, instruction, loop, own).run()
+            dropped, rows = nest.unread(), root.rows
+            if sum([nest.tape(type_).nbytes for type_ in rows]) > MOST_BYTES:
+                break
+            if dropped == nest.dropped and rows == nest.rows:
+                return [root.cotangent(i) for i in root.wrt]
+            del b.body[begin:]
+            nest = Nest(steps, dropped | nest.dropped, rows)
+    except NoTapeError:
+        pass
+    del b.body[start:]
+    return None
+
+
+class _Root(Reversal):
+    """The loop nest in the Function that computes its gradient: all that is computed there can be read."""
+
+    def __init__(self, b: Builder, nest: Nest, vjp: Instruction, loop: Instruction, own: int) -> None:
+        params = tuple([Value(operand.type) for operand in loop.operands])
+        inner = loop.replace(operands=params, results=tuple([Value(each.type) for each in loop.results]))
+        nest.steps[inner] = nest.steps[loop]
+        wrt = [i for i, param in enumerate(params) if is_differentiable(param.dtype)]
+        super().__init__(
+            nest, Function("loop", params, (inner,), inner.results), {}, counters={}, known=(), seeds=(),
+            wrt=wrt, sums=(), behind=False,
+        )  # fmt: skip
+        self.b = b
+        self.resolved = dict(zip(params, loop.operands, strict=True))
+        self.resolved.update(zip(inner.results, inner.results, strict=True))
+        self.chosen = set(inner.results) if vjp.attrs["behind_choice"] else set()
+        for i, value in zip(wrt, vjp.operands[own:], strict=True):
+            self.cotangents[inner.results[i] if i < loop.attrs["carries"] else params[i]] = value
+
+    def ran(self, loop: Instruction) -> None:
+        """Append the loop that pushes, with tapes that are empty at first."""
+        b: Any = self.b
+        (child,) = self.children[loop]
+        state: dict[TensorType, tuple[Value, Value]] = {}
+        for type_ in child.types:
+            tape = self.nest.tape(type_)
+            (memory,) = b.append(EMPTY, (), {"shape": tape.shape, "dtype": tape.dtype})
+            state[type_] = memory, b.full(value=0, shape=(), dtype=INT64)
+        b.write(Substitution(dict(self.resolved)).apply(self.with_tapes(loop, state)))
+        self.tapes = {type_: memory for type_, (memory, _) in state.items()}
+        self.tops = {type_: top for type_, (_, top) in state.items()}
+
+
+def _whiles(b: Builder, instruction: Instruction, own: int) -> Instruction:
+    """The loop of a ``while_vjp``, which is not appended, with its loops as ``while`` loops whose steps are
+    counted."""
+    operands, attrs = instruction.operands[:own], {"carries": instruction.attrs["carries"]}
+    condition, body = instruction.regions
+    return _with_number(b, Instruction(
+        OPS["while"], operands, attrs, tuple([Value(operand.type) for operand in operands[: attrs["carries"]]]),
+        instruction.location, (condition, _with_whiles(body)),
+    ))  # fmt: skip
+
+
+def _with_number(b: Builder, loop: Instruction) -> Instruction:
+    """`loop`, with the number of the step as its last carry unless it counts anyway."""
+    if counted_by(loop) is not None:
+        return loop
+    operands, attrs, regions = with_step_number(b, loop)
+    results = (*loop.results, Value(TensorType(INT64, ()), "number"))
+    return loop.replace(operands=operands, attrs=attrs, results=results, regions=regions)
+
+
+def _with_whiles(function: Function) -> Function:
+    """`function` with scans, in loops and branches as well, as ``while`` loops, whose steps are counted."""
+    if not function.has_control:
+        return function
+    b = Builder()
+    for step in function.body:
+        b.location = step.location
+        if step.op.kind is Kind.SCAN:
+            scan = step
+            operands, attrs, regions = while_of_scan(b, scan)
+            results = (Value(TensorType(INT64, ()), "number"), *scan.results)
+            step = Instruction(OPS["while"], operands, attrs, results, scan.location, regions)
+        if step.op.kind is Kind.WHILE:
+            condition, body = step.regions
+            step = _with_number(b, step.replace(regions=(condition, _with_whiles(body))))
+        elif step.op.kind is Kind.SWITCH:
+            step = step.replace(regions=tuple(map(_with_whiles, step.regions)))
+        b.body.append(step)
+    return Function(function.name, function.params, tuple(b.body), function.results)
