@@ -71,7 +71,7 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
             dropped, rows = nest.unread(), root.rows
             if sum([nest.tape(type_).nbytes for type_ in rows]) > MOST_BYTES:
                 break
-            if dropped == nest.dropped and rows == nest.rows:
+            if dropped <= nest.dropped and rows == nest.rows:
                 return [root.cotangent(i) for i in root.wrt]
             del b.body[begin:]
             nest = Nest(steps, dropped | nest.dropped, rows)
