@@ -7,7 +7,7 @@ from typing import Any
 from ...builder import Builder, inline
 from ...dtypes import INT64
 from ...graph import Function, Instruction, Value
-from ...registry import OPS, Attrs
+from ...registry import Attrs
 from ...types import TensorType
 
 
@@ -35,22 +35,17 @@ def while_of_scan(b: Any, scan: Instruction) -> tuple[tuple[Value, ...], Attrs, 
     at = step.sub(step.scalar(length - 1, INT64), number) if scan.attrs["reverse"] else number
     others = params[1 + count + len(stacks) :]
     slices = [step.gather(whole, at) for whole in others[first_slice - count :]]
-    results = inline(
-        step, body, [*params[1 : 1 + count], *others[: first_slice - count], *slices]
-    )
+    results = inline(step, body, [*params[1 : 1 + count], *others[: first_slice - count], *slices])
     step.location = scan.location
     rows = [
-        step.scatter(whole, row, at, mode="set")
-        for whole, row in zip(written, results[count:], strict=True)
+        step.scatter(whole, row, at, mode="set") for whole, row in zip(written, results[count:], strict=True)
     ]
     following = step.add(number, step.scalar(1, INT64))
     region = step.finish(body.name, [following, *results[:count], *rows])
     return operands, {"carries": 1 + count + len(stacks)}, (condition, region)
 
 
-def with_step_number(
-    b: Any, loop: Instruction
-) -> tuple[tuple[Value, ...], Attrs, tuple[Function, Function]]:
+def with_step_number(b: Any, loop: Instruction) -> tuple[tuple[Value, ...], Attrs, tuple[Function, Function]]:
     """The operands, attributes and regions of a ``while`` like `loop`, with a last carry more, which is the
     number of the step."""
     count, (condition, body) = loop.attrs["carries"], loop.regions

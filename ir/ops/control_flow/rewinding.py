@@ -1,7 +1,7 @@
 """Reverse mode of ``while``.
 
-It is one op, ``while_vjp``, of what the loop was given, of the cotangents of its last carries, and of what the
-cotangents of its invariants are added to. It stands for a ``rewind``: the loop runs again, keeping each
+It is one op, ``while_vjp``, of what the loop was given, of the cotangents of its last carries, and of what
+the cotangents of its invariants are added to. It stands for a ``rewind``: the loop runs again, keeping each
 step's carries on a stack, and then a step's gradient runs from the last step to the first. The stack belongs
 to that one op, so that it needs no type, and no other op sees it. docs/decisions/0005-gradients-of-while.md
 says why. Where steps write arrays, the pass ``tape-loops`` makes loops with tapes of it instead.
@@ -197,7 +197,7 @@ WHILE_VJP = define_with_regions(
     batch=batch_while_vjp,
     doc="the cotangents of the floating operands of a ``while`` with these regions; behind its operands come "
     "the cotangents of its floating carries, and what those of its floating invariants are added to. "
-    "`behind_choice` says whether the carries' cotangents come of a choice, and 0 of them times infinity is 0",
+    "`behind_choice` says whether the carries' cotangents come of a choice: 0 of them times infinity is 0",
     regions=Regions(types=_vjp_types, run=_run_vjp, pull=_pull_vjp, expand=_rewound),
 )  # fmt: skip
 

@@ -1,5 +1,4 @@
-"""Versions of the arrays that loops and branches write in place, by the control flow ops and the updates that make
-them.
+"""Versions of the arrays that loops and branches write in place, and the ops that make them.
 
 A value of few elements is the state of a step. Larger ones are *arrays*, of which steps read and write some
 elements.
@@ -22,8 +21,8 @@ def is_array(value: Value) -> bool:
 
 
 def origin(instruction: Instruction, place: int) -> int | None:
-    """The position of the operand of which the result at `place` of a loop or branch is a version; None where it
-    is a version of none."""
+    """The position of the operand of which the result at `place` of a loop or branch is a version; None where
+    it is a version of none."""
     kind = instruction.op.kind
     if kind is Kind.SWITCH:
         positions = {_origin_in(region, region.results[place]) for region in instruction.regions}
@@ -47,8 +46,8 @@ def _origin_in(function: Function, value: Value) -> int | None:
 
 
 def written_operand(step: Instruction, value: Value) -> int | None:
-    """The position of the operand of which the result `value` of `step` is a version, or the copy; None where it
-    is of none."""
+    """The position of the operand of which the result `value` of `step` is a version, or the copy; None where
+    it is of none."""
     if step.op.kind.traits.updates_operand or step.op.name == "copy":
         return 0
     return origin(step, step.results.index(value)) if step.op.kind.traits.control else None

@@ -1,14 +1,14 @@
 """Steps of loops, and branches, run backwards with what they need on a tape: one Function at a time.
 
 `Reversal` makes two Functions of one. The *forward* one does the same, and pushes a record of values. The
-*backward* one pops the record and has the cotangents of the results and the arrays as they were behind the
-step; it gives the cotangents of the parameters and the arrays as they were before. What a version of an array is in
-the forward step, its restored memory is in the backward one as long as nothing older is restored.
+*backward* one pops the record and gets the cotangents of the results, and the arrays as they are behind the
+step; it gives the cotangents of the parameters, and the arrays as they were before it. A version of an array
+in the forward step is the restored memory in the backward one, as long as nothing older is restored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, Final
 
 from ....base.records import field, record
@@ -20,7 +20,13 @@ from ...graph import Function, Instruction, Value
 from ...ops.control_flow.gradients import accumulated
 from ...ops.control_flow.versions import is_array, origin, written_operand
 from ...registry import NONDIFF, OPS, Kind
-from ...transforms.differentiation import has_choice, passes_gradient, pull_regions, rule_arguments, variadic_index
+from ...transforms.differentiation import (
+    has_choice,
+    passes_gradient,
+    pull_regions,
+    rule_arguments,
+    variadic_index,
+)
 from ...transforms.strong_zeros import StrongZeros
 from ...types import TensorType
 
@@ -41,8 +47,8 @@ class Nest:
 
     #: The most steps of each loop.
     steps: dict[Instruction, int | None]
-    #: The arrays that no backward step reads, so that they are not restored: parameters of steps and branches.
-    dropped: Collection[Value]
+    #: The arrays that no backward step reads, so that they are not restored: parameters of regions.
+    dropped: Set[Value]
     #: The rows of the tapes, by type. Others have one, while it is found out how many they need.
     rows: Mapping[TensorType, int]
     #: The arrays that backward steps read.
@@ -70,8 +76,8 @@ class Reversal:
 
     `arrays` has the positions of parameters that are arrays to restore, with those of the results that they
     become. `counters` are parameters that change by a number from step to step, and `known` those that
-    backward steps are given. The results at `seeds` have cotangents, and the cotangents of the parameters `wrt` are
-    computed; those of `sums` are added to what comes in. `behind` says whether they come of a choice.
+    backward steps are given. The results at `seeds` have cotangents, and those of the parameters `wrt` are
+    computed: those of `sums` are added to what comes in. `behind` says whether they come of a choice.
     """
 
     def __init__(
@@ -99,11 +105,11 @@ class Reversal:
         self.resolved: dict[Value, Value] = {}
         self.needs: dict[int, Value] = {}
         self.counter_params: dict[int, Value] = {}
-        self.hand_params = {params[i]: self.b.parameter(params[i].type, params[i].hint) for i in arrays}
+        restored = [params[i] for i in arrays if params[i] not in nest.dropped]
+        #: The memory of each array as it is restored so far, and which version that is.
+        self.hands = {array: self._parameter(array, array.hint) for array in restored}
         self.seed_params = {i: self._parameter(function.results[i], f"ct{i}") for i in seeds}
         self.sum_params = {i: self._parameter(params[i], f"sum_{params[i].hint or i}") for i in sums}
-        #: The memory of each array as it is restored so far, and which version that is.
-        self.hands = dict(self.hand_params)
         self.chains: dict[Instruction, list[tuple[Value, int, int]]] = {}
         self.versions: dict[Value, tuple[Value, Value]] = {}
         self.current = {params[i]: self._chain(params[i], function.results[j]) for i, j in arrays.items()}
@@ -172,7 +178,8 @@ class Reversal:
             self._branches(step)
         else:
             for array, _, _ in self.chains.get(step, ()):
-                self._undo(step, array)
+                if array in self.hands:
+                    self._undo(step, array)
             if any(result in self.cotangents for result in step.results):
                 self._pull(step)
         for result in step.results:
@@ -186,7 +193,7 @@ class Reversal:
             return self.resolved[value]
         if value in self.versions:
             array, version = self.versions[value]
-            if self.current[array] is not version:
+            if array not in self.hands or self.current[array] is not version:
                 raise NoTapeError
             self.nest.read.add(array)
             return self.hands[array]
@@ -215,7 +222,7 @@ class Reversal:
             return True
         if value in self.versions:
             array, version = self.versions[value]
-            return self.current[array] is version
+            return array in self.hands and self.current[array] is version
         if value in self.positions:
             return self.positions[value] in self.counters or self.positions[value] in self.known
         step = self.function.defs.get(value)
@@ -320,10 +327,12 @@ class Reversal:
         for step in t.body:
             if live.isdisjoint(step.results):
                 continue
-            operands = tuple([
-                self.resolve(operand) if operand in self.forward_values else operand
-                for operand in step.operands
-            ])
+            operands = tuple(
+                [
+                    self.resolve(operand) if operand in self.forward_values else operand
+                    for operand in step.operands
+                ]
+            )
             self.b.write(step.replace(operands=operands))
 
     def _add(self, value: Value, part: Value) -> None:
@@ -353,24 +362,26 @@ class Reversal:
     def _loop(self, loop: Instruction) -> None:
         count, body = loop.attrs["carries"], loop.regions[1]
         outer = {place: array for array, place, _ in self.chains.get(loop, ())}
-        arrays: dict[int, int] = {}
-        for i in range(count):
-            if not is_array(body.params[i]) or origin(loop, i) != i:
-                continue
-            self.nest.same.append((body.params[i], outer.get(i, body.params[i])))
-            if body.params[i] not in self.nest.dropped:
-                arrays[i] = i
+        arrays = {i: i for i in range(count) if is_array(body.params[i]) and origin(loop, i) == i}
+        self.nest.same.extend((body.params[i], outer.get(i, body.params[i])) for i in arrays)
+        restored = [i for i in arrays if body.params[i] not in self.nest.dropped]
         wrt = self._active_operands(loop)
+        if not wrt and outer.keys().isdisjoint(restored):
+            return
         carried = [i for i in wrt if i < count]
         invariants = [i for i in wrt if i >= count]
         steps = {i: increment(body, i) for i in range(count)}
         child = Reversal(
-            self.nest, body, arrays,
+            self.nest,
+            body,
+            arrays,
             counters={i: each for i, each in steps.items() if each is not None},
             known={i for i, param in enumerate(body.params) if i >= count or body.results[i] is param},
-            seeds=carried, wrt=wrt, sums=invariants,
+            seeds=carried,
+            wrt=wrt,
+            sums=invariants,
             behind=self._is_chosen(loop),
-        ).run()  # fmt: skip
+        ).run()
         child.finish()
         self.children[loop] = [child]
         self._note_rows([child], self.nest.steps.get(loop))
@@ -380,9 +391,7 @@ class Reversal:
         last = b.sub(trips, 1)
         counters = list(child.counter_params)
         ends = [b.add(self.resolve(loop.operands[i]), b.mul(last, child.counters[i])) for i in counters]
-        hands = [
-            self.hands[outer[i]] if i in outer else self.resolve(loop.results[i]) for i in arrays
-        ]
+        hands = [self.hands[outer[i]] if i in outer else self.resolve(loop.results[i]) for i in restored]
         needs = [self.resolve(loop.operands[i]) for i in child.needs]
         cotangents = [self.cotangents.get(loop.results[i]) or self._zeros(body.params[i]) for i in carried]
         totals = self._totals([loop.operands[i] for i in invariants])
@@ -398,7 +407,7 @@ class Reversal:
             b.append(OPS["while"], (*carries, *others), {"carries": len(carries)}, regions=(condition, step))
         )
         del results[: 1 + len(ends)]
-        for i in arrays:
+        for i in restored:
             self._restored(outer.get(i), loop.operands[i], results.pop(0))
         ends = [results.pop(0) for _ in carried]
         self._set_totals([loop.operands[i] for i in invariants], totals, [results.pop(0) for _ in invariants])
@@ -413,13 +422,15 @@ class Reversal:
             return []
         count, body = step.attrs["carries"], step.regions[1]
         wrt = {
-            i for i, operand in enumerate(step.operands)
+            i
+            for i, operand in enumerate(step.operands)
             if operand in self.active and is_differentiable(operand.dtype)
         }
         while True:
             reached = self._reached(body, [body.params[i] for i in wrt])
             more = {
-                i for i in range(count)
+                i
+                for i in range(count)
                 if body.results[i] in reached and is_differentiable(body.params[i].dtype)
             } - wrt
             if not more:
@@ -447,35 +458,41 @@ class Reversal:
         index, *operands = switch.operands
         outer = {origin_ - 1: (array, place) for array, place, origin_ in self.chains.get(switch, ())}
         for region in switch.regions:
-            self.nest.same += [(region.params[i], array) for i, (array, _) in outer.items()]
-        arrays = {
-            i: place for i, (_, place) in outer.items() if switch.regions[0].params[i] not in self.nest.dropped
-        }
+            self.nest.same.extend((region.params[i], array) for i, (array, _) in outer.items())
+        arrays = {i: place for i, (_, place) in outer.items()}
+        restored = [i for i, (array, _) in outer.items() if array in self.hands]
         seeds = [i for i, result in enumerate(switch.results) if result in self.cotangents]
         wrt = [
-            i for i, operand in enumerate(operands)
+            i
+            for i, operand in enumerate(operands)
             if seeds and operand in self.active and is_differentiable(operand.dtype)
         ]
         written = [i for i in wrt if i in outer and outer[i][1] in seeds]
         sums = [i for i in wrt if i not in written]
-        if not arrays and not seeds:
+        if not restored and not seeds:
             return
-        known = [i for i in range(len(operands)) if i in arrays or i not in outer]
         behind = self._is_chosen(switch)
         children = [
             Reversal(
-                self.nest, region, arrays, counters={}, known=known, seeds=seeds, wrt=wrt, sums=sums,
+                self.nest,
+                region,
+                arrays,
+                counters={},
+                known=range(len(operands)),
+                seeds=seeds,
+                wrt=wrt,
+                sums=sums,
                 behind=behind,
             ).run()
             for region in switch.regions
-        ]  # fmt: skip
+        ]
         for child in children:
             child.finish()
         types = list(dict.fromkeys([type_ for child in children for type_ in child.types]))
         self.children[switch] = children
         self._note_rows(children, 1)
         chosen = self.resolve(index)
-        hands = [self.hands[outer[i][0]] for i in arrays]
+        hands = [self.hands[outer[i][0]] for i in restored]
         needed_params = sorted({i for child in children for i in child.needs})
         needs = [self.resolve(operands[i]) for i in needed_params]
         cotangents = [self.cotangents[switch.results[i]] for i in seeds]
@@ -483,11 +500,9 @@ class Reversal:
         tops = [self.top(type_) for type_ in types]
         tapes = [self.tape(type_) for type_ in types]
         given = [*hands, *cotangents, *totals, *tops, *needs, *tapes]
-        regions = tuple([
-            child.branch_back(written, types, needed_params) for child in children
-        ])
+        regions = tuple([child.branch_back(written, types, needed_params) for child in children])
         results = list(self.b.append(OPS["switch"], (chosen, *given), {}, regions=regions))
-        for i in arrays:
+        for i in restored:
             self._restored(outer[i][0], operands[i], results.pop(0))
         ends = [results.pop(0) for _ in written]
         self._set_totals([operands[i] for i in sums], totals, [results.pop(0) for _ in sums])
@@ -559,8 +574,8 @@ class Reversal:
         )
 
     def with_tapes(self, step: Instruction, state: dict[TensorType, tuple[Value, Value]]) -> Instruction:
-        """`step`, a loop or branch, with what it pushes on the tapes in `state`, which has the tapes behind it
-        then."""
+        """`step`, a loop or branch, with what it pushes on the tapes in `state`, which then has the tapes
+        behind it."""
         children = self.children.get(step, ())
         types = list(dict.fromkeys([type_ for child in children for type_ in child.types]))
         if not types:
@@ -599,9 +614,14 @@ class Reversal:
         cotangents = [self.cotangent(i) for i in self.wrt]
         results = [following, *counters, *self.hands.values(), *cotangents, *ends]
         params = [
-            number, *self.counter_params.values(), *b.params, *tops, trips, *self.needs.values(),
+            number,
+            *self.counter_params.values(),
+            *b.params,
+            *tops,
+            trips,
+            *self.needs.values(),
             *[self.tape(type_) for type_ in types],
-        ]  # fmt: skip
+        ]
         body = (*popped, *b.body)
         return Function(f"{self.function.name}_backward", tuple(params), body, tuple(results))
 
@@ -624,11 +644,9 @@ class Reversal:
         param = self.function.params[position]
         return self.cotangents.get(param) or self._zeros(param)
 
-    def _popped(
-        self, types: Sequence[TensorType]
-    ) -> tuple[list[Instruction], list[Value], list[Value]]:
-        """The instructions that take a record off the tapes; the tops of the tapes before that, and behind the
-        whole Function."""
+    def _popped(self, types: Sequence[TensorType]) -> tuple[list[Instruction], list[Value], list[Value]]:
+        """The instructions that take a record off the tapes; the tops of the tapes before that, and behind
+        the whole Function."""
         b: Any = Builder()
         tops: list[Value] = []
         for type_ in types:

@@ -2,14 +2,15 @@
 
 ``rewind`` keeps what each step was given. That is the whole array where steps write elements of one:
 
-    for i in range(n):                   # forward: what y[i] was, on the tape     # backward, from the last step
-        y[i] = y[i - 1] * x[i]           tape[top] = y[i]; top += 1                top -= 1; y[i] = tape[top]
-                                         y[i] = y[i - 1] * x[i]                    x_bar[i] += y[i - 1] * y_bar[i]
+    for i in range(1, n):          # forward                        # backward, from the last step
+        y[i] = y[i - 1] * x[i]     tape[top] = y[i]; top += 1       top -= 1; y[i] = tape[top]
+                                   y[i] = y[i - 1] * x[i]           x_bar[i] += y[i - 1] * y_bar[i]
 
-So an array is *restored* by the backward steps, which undo each write by the element that it replaced. A value of a
-step that its gradient reads is read again, or computed again from counters and elements, where the arrays are
-as they were; else it is on the tape, too. Loops and branches inside have the same tape. What a step keeps lies behind what
-the loops in it kept, so the tape is a stack, of as many rows as the loops can have steps in all.
+So an array is *restored* by the backward steps, which undo each write by the element that it replaced. A
+value of a step that its gradient reads is read again, or computed again from counters and elements, where the
+arrays are as they were; else it is on the tape, too. Loops and branches inside have the same tape. What a
+step keeps lies behind what the loops in it kept, so the tape is a stack, of as many rows as the loops can have
+steps in all.
 
 All of it is ordinary IR: tapes are arrays that loops write in place, one for each type of row.
 """
@@ -90,9 +91,16 @@ class _Root(Reversal):
         nest.steps[inner] = nest.steps[loop]
         wrt = [i for i, param in enumerate(params) if is_differentiable(param.dtype)]
         super().__init__(
-            nest, Function("loop", params, (inner,), inner.results), {}, counters={}, known=(), seeds=(),
-            wrt=wrt, sums=(), behind=False,
-        )  # fmt: skip
+            nest,
+            Function("loop", params, (inner,), inner.results),
+            {},
+            counters={},
+            known=(),
+            seeds=(),
+            wrt=wrt,
+            sums=(),
+            behind=False,
+        )
         self.b = b
         self.resolved = dict(zip(params, loop.operands, strict=True))
         self.resolved.update(zip(inner.results, inner.results, strict=True))
@@ -119,10 +127,17 @@ def _whiles(b: Builder, instruction: Instruction, own: int) -> Instruction:
     counted."""
     operands, attrs = instruction.operands[:own], {"carries": instruction.attrs["carries"]}
     condition, body = instruction.regions
-    return _with_number(b, Instruction(
-        OPS["while"], operands, attrs, tuple([Value(operand.type) for operand in operands[: attrs["carries"]]]),
-        instruction.location, (condition, _with_whiles(body)),
-    ))  # fmt: skip
+    return _with_number(
+        b,
+        Instruction(
+            OPS["while"],
+            operands,
+            attrs,
+            tuple([Value(operand.type) for operand in operands[: attrs["carries"]]]),
+            instruction.location,
+            (condition, _with_whiles(body)),
+        ),
+    )
 
 
 def _with_number(b: Builder, loop: Instruction) -> Instruction:
