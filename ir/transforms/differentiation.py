@@ -178,7 +178,7 @@ def pull_regions(
 
 @contextlib.contextmanager
 def behind_a_choice(behind: bool) -> Iterator[None]:
-    """Within it, cotangents of the Functions that are differentiated come of a choice, or do not."""
+    """Differentiate Functions whose cotangents come of a choice, or do not."""
     token = _behind_choice.set(behind)
     try:
         yield

@@ -42,8 +42,8 @@ class NoTapeError(Exception):
 
 
 @record
-class Nest:
-    """What the Functions of a loop nest share."""
+class TapedNest:
+    """A loop nest, as far as all its Functions are concerned."""
 
     #: The most steps of each loop.
     steps: dict[Instruction, int | None]
@@ -82,7 +82,7 @@ class Reversal:
 
     def __init__(
         self,
-        nest: Nest,
+        nest: TapedNest,
         function: Function,
         arrays: Mapping[int, int],
         *,
@@ -116,7 +116,7 @@ class Reversal:
         for step in self.body:
             if step.op.name == "copy" and step.operands[0] in self.versions:
                 self.versions.setdefault(step.result, self.versions[step.operands[0]])
-        #: What is pushed, by its type, and rows of the tape's in loops and branches inside.
+        #: Values that are pushed, by their type; and the rows of the tapes, with those of regions inside.
         self.pushes: dict[TensorType, dict[Value, Value]] = {}
         self.rows: dict[TensorType, int] = {}
         self.base: dict[TensorType, Value] = {}
@@ -180,7 +180,7 @@ class Reversal:
             for array, _, _ in self.chains.get(step, ()):
                 if array in self.hands:
                     self._undo(step, array)
-            if any(result in self.cotangents for result in step.results):
+            if any(result in self.cotangents for result in step.results) and not self._pull_increment(step):
                 self._pull(step)
         for result in step.results:
             self.cotangents.pop(result, None)
@@ -269,7 +269,7 @@ class Reversal:
     def _read_before(
         self, write: Instruction, name: str, operands: tuple[Value, ...], attrs: dict[str, Any]
     ) -> Value:
-        """What `write` overwrites, a value of the forward step."""
+        """The element that `write` overwrites, a value of the forward step."""
         for step in self.body:
             if step.op.name == name and step.operands == operands and dict(step.attrs) == attrs:
                 return step.result
@@ -320,6 +320,37 @@ class Reversal:
         self._transfer(t, [part for _, part in parts])
         for operand, part in parts:
             self._add(operand, part)
+
+    def _pull_increment(self, step: Instruction) -> bool:
+        """Pull ``x[i] = x[i] + y`` or ``x[i] - y`` back, if `step` is that: the cotangent of x[i] stays."""
+        if step.op.name != "scatter" or step.attrs["mode"] != "set" or step.operands[2].shape:
+            return False
+        whole, value, *indices = step.operands
+        sum_ = self.function.defs.get(value)
+        if sum_ is None or sum_.op.name not in ("add", "sub"):
+            return False
+        element, other = sum_.operands
+        if sum_.op.name == "add" and not self._reads(element, whole, indices, step.attrs["axes"]):
+            element, other = other, element
+        if element is other or not self._reads(element, whole, indices, step.attrs["axes"]):
+            return False
+        total = self.cotangents[step.result]
+        if step.result in self.chosen:
+            self.chosen.update((whole, other))
+        if other in self.active:
+            places = [self.resolve(index) for index in indices]
+            part = self.b.gather(total, *places, axes=step.attrs["axes"])
+            self._add(other, self.b.neg(part) if sum_.op.name == "sub" else part)
+        self._add(whole, total)
+        return True
+
+    def _reads(self, element: Value, whole: Value, indices: Sequence[Value], axes: tuple[int, ...]) -> bool:
+        """Whether `element` is read from the array `whole` at `indices`."""
+        read = self.function.defs.get(element)
+        if read is None or read.op.name != "gather" or read.attrs["axes"] != axes:
+            return False
+        same = read.operands[0] is whole or self.versions.get(read.operands[0], 0) == self.versions.get(whole)
+        return same and list(read.operands[1:]) == list(indices)
 
     def _transfer(self, t: Builder, results: Sequence[Value]) -> None:
         """Append what `t` has for `results`, with backward values for forward ones."""
@@ -515,7 +546,7 @@ class Reversal:
             self.hands[array], self.current[array] = hand, self.versions[version][1]
 
     def _totals(self, operands: Sequence[Value]) -> list[Value]:
-        """What the cotangents of `operands` are added to: what there is, the first time."""
+        """The sums so far of the cotangents of `operands`, once each."""
         totals: list[Value] = []
         for i, operand in enumerate(operands):
             total = None if operand in operands[:i] else self.cotangents.get(operand)

@@ -9,7 +9,7 @@
 So an array is *restored* by the backward steps, which undo each write by the element that it replaced. A
 value of a step that its gradient reads is read again, or computed again from counters and elements, where the
 arrays are as they were; else it is on the tape, too. Loops and branches inside have the same tape. What a
-step keeps lies behind what the loops in it kept, so the tape is a stack, of as many rows as the loops can have
+step keeps lies behind what the loops in it kept: the tape is a stack, of as many rows as the loops can have
 steps in all.
 
 All of it is ordinary IR: tapes are arrays that loops write in place, one for each type of row.
@@ -31,7 +31,7 @@ from ...ops.control_flow.versions import is_array
 from ...ops.creation import EMPTY
 from ...registry import OPS, Kind
 from ...types import TensorType
-from .reversed_steps import Nest, NoTapeError, Reversal
+from .reversed_steps import NoTapeError, Reversal, TapedNest
 
 #: The largest size of all tapes of a gradient.
 MOST_BYTES: Final = 1 << 40
@@ -65,7 +65,7 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
     loop = _whiles(b, instruction, own)
     defs = {result: step for step in b.body for result in step.results}
     steps, begin = most_steps(loop, defs), len(b.body)
-    nest = Nest(steps, set(), {})
+    nest = TapedNest(steps, set(), {})
     try:
         while True:
             root = _Root(b, nest, instruction, loop, own).run()
@@ -75,7 +75,7 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
             if dropped <= nest.dropped and rows == nest.rows:
                 return [root.cotangent(i) for i in root.wrt]
             del b.body[begin:]
-            nest = Nest(steps, dropped | nest.dropped, rows)
+            nest = TapedNest(steps, dropped | nest.dropped, rows)
     except NoTapeError:
         pass
     del b.body[start:]
@@ -85,7 +85,7 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
 class _Root(Reversal):
     """The loop nest in the Function that computes its gradient: all that is computed there can be read."""
 
-    def __init__(self, b: Builder, nest: Nest, vjp: Instruction, loop: Instruction, own: int) -> None:
+    def __init__(self, b: Builder, nest: TapedNest, vjp: Instruction, loop: Instruction, own: int) -> None:
         params = tuple([Value(operand.type) for operand in loop.operands])
         inner = loop.replace(operands=params, results=tuple([Value(each.type) for each in loop.results]))
         nest.steps[inner] = nest.steps[loop]
