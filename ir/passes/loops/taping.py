@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ...analysis.affine import counted_by
-from ...analysis.index_ranges import most_steps
+from ...analysis.index_ranges import index_ranges, most_steps
 from ...builder import Builder
 from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Substitution, Value
@@ -31,15 +31,16 @@ from ...ops.control_flow.versions import is_array
 from ...ops.creation import EMPTY
 from ...registry import OPS, Kind
 from ...types import TensorType
+from .hoisted_reads import hoist_reads
 from .reversed_steps import NoTapeError, Reversal, TapedNest
 
-#: The largest size of all tapes of a gradient.
-MOST_BYTES: Final = 1 << 40
+#: The largest size of all tapes of a gradient. They are reserved for the most steps that loops can have.
+MOST_BYTES: Final = 1 << 34
 
 
 def tape_loops(function: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: the same results; a ``while_vjp`` whose steps write arrays, or have
-    loops, is loops with tapes, where it is known how many steps they can have."""
+    """*Requires*: valid IR. *Ensures*: the same results; a ``while_vjp`` whose steps write arrays is
+    loops with tapes, where it is known how many steps they can have."""
     b = Builder()
     b.params = list(function.params)
     table = Substitution()
@@ -57,13 +58,14 @@ def tape_loops(function: Function) -> Function:
 def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
     """The results of a ``while_vjp`` by loops with tapes; None where it stays as it is."""
     own = own_operands(instruction.operands, instruction.attrs["carries"])
-    body = instruction.regions[1]
-    if not body.has_control and not any(map(is_array, body.results)):
+    if not any(map(is_array, instruction.regions[1].results)):
         return None
     b.location = instruction.location
     start = len(b.body)
     loop = _whiles(b, instruction, own)
     defs = {result: step for step in b.body for result in step.results}
+    condition, body = loop.regions
+    loop = loop.replace(regions=(condition, hoist_reads(body, index_ranges(loop, defs))))
     steps, begin = most_steps(loop, defs), len(b.body)
     nest = TapedNest(steps, set(), {})
     try:
