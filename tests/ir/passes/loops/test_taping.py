@@ -213,8 +213,8 @@ def rows_of_tapes(f, a):
 
 @pytest.mark.parametrize("size", [10, 20])
 def test_a_tape_has_a_row_for_each_element_that_is_overwritten(size):
-    # one for a quotient and each step of the inner loop; the inner loops have up to size - 1 steps
-    assert rows_of_tapes(lu, matrix(size)) == [size * (size - 1) * size]
+    # for each row a quotient, before and after, and size - 1 elements behind it at most
+    assert rows_of_tapes(lu, matrix(size)) == [size * (size - 1) * (2 + size - 1)]
     # the element and its last value, for size (size - 1) at most; the element alone for size * size
     assert rows_of_tapes(lu_by_rows, matrix(size)) == [size * (2 * (size - 1) + size)]
 
@@ -245,6 +245,37 @@ def test_an_index_out_of_range_raises_in_gradients_too():
 
     with pytest.raises(IndexError):
         tj.jit(tj.grad(f))(np.ones(20))
+
+
+def test_an_element_is_read_before_a_loop_that_has_steps_alone():
+    def f(x):
+        y = x * 1.0
+        for i in range(len(x)):
+            for j in range(i + 2, len(x)):  # the last i has no y[i + 1], and no j
+                y[j] = 0.5 * y[j] * y[i + 1] + 0.25 * y[i]
+        return (y * y).sum()
+
+    x, direction = np.random.default_rng(8).random(20), np.random.default_rng(9).normal(size=20)
+    slope = np.sum(tj.jit(tj.grad(f))(x).numpy() * direction)
+    differences = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(slope, differences, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 0, 1, 2])
+def test_an_element_that_some_step_writes_is_read_in_each_step(shift):
+    def f(x):
+        y = x * 1.0
+        for i in range(2, 18):
+            for j in range(i, 18):
+                y[j] = y[j] * y[i + shift] + 0.5
+            for j in range(i - 1, -1, -1):
+                y[j - 1] = np.sin(y[j + 1] + y[i + shift] * y[-1])
+        return (y * y).sum()
+
+    x, direction = np.random.default_rng(10).random(20), np.random.default_rng(11).normal(size=20)
+    slope = np.sum(tj.jit(tj.grad(f))(x).numpy() * direction)
+    _, forward = tj.jit(lambda x: tj.jvp(f, (x,), (tj.tensor(direction),)))(tj.tensor(x))
+    np.testing.assert_allclose(slope, forward.numpy(), rtol=1e-10)
 
 
 def test_zero_times_infinity_behind_a_choice_is_zero():
