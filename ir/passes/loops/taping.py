@@ -32,7 +32,8 @@ from ...ops.creation import EMPTY
 from ...registry import OPS, Kind
 from ...types import TensorType
 from .hoisted_reads import hoist_reads
-from .reversed_steps import NoTapeError, Reversal, TapedNest
+from .reversed_steps import Reversal
+from .reversed_values import NoTapeError, TapedNest
 
 #: The largest size of all tapes of a gradient. They are reserved for the most steps that loops can have.
 MOST_BYTES: Final = 1 << 34
