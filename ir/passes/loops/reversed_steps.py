@@ -7,6 +7,7 @@ step; it gives the cotangents of the parameters, and the arrays as they were bef
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from ...ops.control_flow.versions import is_array, origin
 from ...registry import OPS, Kind
 from ...transforms.differentiation import has_choice
 from ...types import TensorType
-from .reversed_values import NUMBER, NoTapeError, ReversedValues
+from .reversed_values import NUMBER, ReversedValues
 
 
 class Reversal(ReversedValues):
@@ -233,10 +234,9 @@ class Reversal(ReversedValues):
     def _note_rows(self, children: Sequence[Reversal], steps: int | None) -> None:
         """Note the rows that `children`, of which one runs in each of so many steps, have on the tape."""
         for type_ in dict.fromkeys([type_ for child in children for type_ in child.types]):
-            if steps is None:
-                raise NoTapeError
             most = max([child.rows.get(type_, 0) for child in children])
-            self.rows[type_] = self.rows.get(type_, 0) + steps * most
+            rows = most * steps if steps is not None else math.inf if most else 0
+            self.rows[type_] = self.rows.get(type_, 0) + rows
 
     def ran(self, loop: Instruction) -> None:
         """Take note of a loop whose pushes are known."""

@@ -7,6 +7,7 @@ on a tape by the forward step.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, Final
 
@@ -28,16 +29,14 @@ from ...transforms.differentiation import (
 from ...transforms.strong_zeros import StrongZeros
 from ...types import TensorType
 
-#: Values of ops up to this cost are computed again from elements, dearer ones are on the tape.
-_CHEAP: Final = 4.0
 #: The longest chain of ops that is computed again.
-_DEPTH: Final = 12
+_DEPTH: Final = 64
 #: The type of counters and of the tops of tapes.
 NUMBER: Final = TensorType(INT64, ())
 
 
 class NoTapeError(Exception):
-    """The gradient of a loop nest has no tape of a known size."""
+    """A step back needs an array as it no longer is."""
 
 
 @record
@@ -46,10 +45,13 @@ class TapedNest:
 
     #: The most steps of each loop.
     steps: dict[Instruction, int | None]
+    #: Values of elementwise ops up to this cost are computed again, dearer ones are on the tape.
+    dearest: float
     #: The arrays that no backward step reads, so that they are not restored: parameters of regions.
     dropped: Set[Value]
-    #: The rows of the tapes, by type. Others have one, while it is found out how many they need.
-    rows: Mapping[TensorType, int]
+    #: The rows of the tapes, by type; infinitely many where loops have no bound. Tapes have one row while
+    #: that is found out.
+    rows: Mapping[TensorType, float]
     #: The arrays that backward steps read.
     read: set[Value] = field(default_factory=set)
     #: Arrays of a step that are arrays of the step around it.
@@ -57,7 +59,8 @@ class TapedNest:
 
     def tape(self, type_: TensorType) -> TensorType:
         """The type of the tape of rows of `type_`."""
-        return TensorType(type_.dtype, (max(self.rows.get(type_, 1), 1), *type_.shape))
+        rows = self.rows.get(type_, 1)
+        return TensorType(type_.dtype, (int(rows) if 1 <= rows < math.inf else 1, *type_.shape))
 
     def unread(self) -> set[Value]:
         """The arrays that need not be restored."""
@@ -117,7 +120,7 @@ class ReversedValues:
                 self.versions.setdefault(step.result, self.versions[step.operands[0]])
         #: Values that are pushed, by their type; and the rows of the tapes, with those of regions inside.
         self.pushes: dict[TensorType, dict[Value, Value]] = {}
-        self.rows: dict[TensorType, int] = {}
+        self.rows: dict[TensorType, float] = {}
         self.base: dict[TensorType, Value] = {}
         self.tops: dict[TensorType, Value] = {}
         self.tapes: dict[TensorType, Value] = {}
@@ -179,7 +182,7 @@ class ReversedValues:
             result = self.counter_params[position] = Value(value.type, value.hint)
         elif position is not None and position in self.known:
             result = self.needs[position] = Value(value.type, value.hint)
-        elif position is None and self._is_free(value):
+        elif position is None and self._is_free(value, {}):
             step = self.function.defs[value]
             operands = tuple([self.resolve(operand) for operand in step.operands])
             (result,) = self.b.repeat(step, operands)
@@ -193,8 +196,13 @@ class ReversedValues:
         self.pushes.setdefault(value.type, {})[value] = result
         return result
 
-    def _is_free(self, value: Value, depth: int = 0) -> bool:
-        """Whether the backward step can compute `value` now without the tape."""
+    def _is_free(self, value: Value, free: dict[Value, bool], depth: int = 0) -> bool:
+        """Whether the backward step can compute `value` now without the tape. `free` has known answers."""
+        if value not in free:
+            free[value] = self._can_compute(value, free, depth)
+        return free[value]
+
+    def _can_compute(self, value: Value, free: dict[Value, bool], depth: int) -> bool:
         if value in self.resolved:
             return True
         if value in self.versions:
@@ -206,10 +214,10 @@ class ReversedValues:
         if step is None or depth > _DEPTH or len(step.results) > 1:
             return False
         kind = step.op.kind
-        cheap = kind is Kind.ELEMENTWISE and step.cost <= _CHEAP and not step.op.effect
+        cheap = kind is Kind.ELEMENTWISE and step.cost <= self.nest.dearest and not step.op.effect
         return (
             cheap or kind in (Kind.CREATION, Kind.VIEW) or (kind is Kind.GATHER and step.op.name == "gather")
-        ) and all(self._is_free(operand, depth + 1) for operand in step.operands)
+        ) and all(self._is_free(operand, free, depth + 1) for operand in step.operands)
 
     def top(self, type_: TensorType) -> Value:
         """The number of rows of a tape that are left."""

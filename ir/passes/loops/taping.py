@@ -17,6 +17,7 @@ All of it is ordinary IR: tapes are arrays that loops write in place, one for ea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ from .reversed_values import NoTapeError, TapedNest
 
 #: The largest size of all tapes of a gradient. They are reserved for the most steps that loops can have.
 MOST_BYTES: Final = 1 << 34
+#: Values of ops up to this cost are computed again. Where tapes have no bound, those of any cost are.
+_CHEAP: Final = 4.0
 
 
 def tape_loops(function: Function) -> Function:
@@ -67,22 +70,34 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
     defs = {result: step for step in b.body for result in step.results}
     condition, body = loop.regions
     loop = loop.replace(regions=(condition, hoist_reads(body, index_ranges(loop, defs))))
-    steps, begin = most_steps(loop, defs), len(b.body)
-    nest = TapedNest(steps, set(), {})
+    steps = most_steps(loop, defs)
+    for dearest in (_CHEAP, math.inf):
+        results = _with_tapes(b, instruction, loop, own, TapedNest(steps, dearest, set(), {}))
+        if results is not None:
+            return results
+    del b.body[start:]
+    return None
+
+
+def _with_tapes(
+    b: Builder, instruction: Instruction, loop: Instruction, own: int, nest: TapedNest
+) -> Sequence[Value] | None:
+    """The results of a ``while_vjp`` by tapes. The arrays and tapes of `nest` are found out first."""
+    begin = len(b.body)
     try:
         while True:
             root = _Root(b, nest, instruction, loop, own).run()
             dropped, rows = nest.unread(), root.rows
-            if sum([nest.tape(type_).nbytes for type_ in rows]) > MOST_BYTES:
-                break
-            if dropped <= nest.dropped and rows == nest.rows:
+            is_known = dropped <= nest.dropped and rows == nest.rows
+            if is_known and sum([type_.nbytes * count for type_, count in rows.items()]) <= MOST_BYTES:
                 return [root.cotangent(i) for i in root.wrt]
             del b.body[begin:]
-            nest = TapedNest(steps, dropped | nest.dropped, rows)
+            if is_known:
+                return None
+            nest = TapedNest(nest.steps, nest.dearest, dropped | nest.dropped, rows)
     except NoTapeError:
-        pass
-    del b.body[start:]
-    return None
+        del b.body[begin:]
+        return None
 
 
 class _Root(Reversal):

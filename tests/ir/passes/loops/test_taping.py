@@ -235,6 +235,30 @@ def test_counts_that_nobody_knows_have_a_stack():
     assert has_stack(gradient, tj.tensor(x), tj.tensor(counts))
 
 
+def test_counts_that_nobody_knows_need_no_tape_where_all_can_be_computed_again():
+    def forces(x, starts, others):
+        f = np.zeros(len(x))
+        for i in range(len(x)):
+            for k in range(starts[i], starts[i + 1]):
+                d = x[i] - x[others[k]]
+                if d * d < 0.5:
+                    w = np.exp(-d * d) / np.sqrt(1.0 + d * d)
+                    f[i] += w * d
+                    f[others[k]] -= w * d
+        return f
+
+    r = np.random.default_rng(12)
+    x, starts = r.random(30), np.concatenate([[0], np.cumsum(r.integers(0, 6, 30))])
+    others, weights = r.integers(0, 30, starts[-1]), r.normal(size=30)
+    loss = lambda x, starts, others: (forces(x, starts, others) * weights).sum()  # noqa: E731
+    gradient = tj.jit(tj.grad(loss))
+    direction = r.normal(size=30)
+    slope = np.sum(gradient(x, starts, others).numpy() * direction)
+    ahead, back = loss(x + 1e-6 * direction, starts, others), loss(x - 1e-6 * direction, starts, others)
+    np.testing.assert_allclose(slope, (ahead - back) / 2e-6, rtol=1e-6)
+    assert not has_stack(gradient, *map(tj.tensor, (x, starts, others)))
+
+
 def test_an_index_out_of_range_raises_in_gradients_too():
     def f(x):
         y = x * 1.0
