@@ -123,7 +123,7 @@ def _step_back(body: Function, count: int, behind_choice: bool) -> Function:
     return b.finish(f"{body.name}_backward", with_sums(b, gradients, sums, len(carries)))
 
 
-def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], attrs: Attrs) -> Any:
+def rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], attrs: Attrs) -> Any:
     """The ``rewind`` that a ``while_vjp`` stands for."""
     count = attrs["carries"]
     own = own_operands(operands, count)
@@ -135,7 +135,7 @@ def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], at
 def _run_vjp(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: Attrs) -> Any:
     b = Builder()
     params = [b.parameter(TensorType(operand.dtype, operand.shape)) for operand in operands]
-    results = _rewound(b, regions, params, attrs)
+    results = rewound(b, regions, params, attrs)
     return call(b.finish("rewound", results), operands)
 
 
@@ -198,7 +198,7 @@ WHILE_VJP = define_with_regions(
     doc="the cotangents of the floating operands of a ``while`` with these regions; behind its operands come "
     "the cotangents of its floating carries, and what those of its floating invariants are added to. "
     "`behind_choice` says whether the carries' cotangents come of a choice: 0 of them times infinity is 0",
-    regions=Regions(types=_vjp_types, run=_run_vjp, pull=_pull_vjp, expand=_rewound),
+    regions=Regions(types=_vjp_types, run=_run_vjp, pull=_pull_vjp, expand=rewound),
 )  # fmt: skip
 
 

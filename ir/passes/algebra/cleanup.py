@@ -11,7 +11,7 @@ from ....base.errors import TracejitError
 from ...builder import Builder
 from ...dataflow import has_effect
 from ...graph import Function, Instruction, Substitution, Value
-from ...registry import OPS, Attrs, Kind
+from ...registry import OPS, Attrs, Kind, Op
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
 from .adjugates import factored_adjugate
@@ -23,12 +23,13 @@ def decompose(function: Function) -> Function:
     composites: dict[str, Sequence[Rule]] = {
         op.name: (_expand,) for op in OPS if op.kind is Kind.COMPOSITE and op.decompose
     }
-    return rewrite(_expand_regions(function), {**composites, "adjugate": (factored_adjugate,)})
+    return rewrite(expand_regions(function), {**composites, "adjugate": (factored_adjugate,)})
 
 
-def _expand_regions(function: Function) -> Function:
-    """Ops that are there for differentiation alone, in terms of the ops in their regions."""
-    while any(op.regions and op.regions.expand for op in function.ops):
+def expand_regions(function: Function, stays: Op | None = None) -> Function:
+    """Ops that are there for differentiation alone, but for the op `stays`, in terms of the ops in their
+    regions."""
+    while any(op.regions and op.regions.expand and op is not stays for op in function.ops):
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
@@ -38,7 +39,7 @@ def _expand_regions(function: Function) -> Function:
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
-            if regions is None or regions.expand is None:
+            if regions is None or regions.expand is None or instruction.op is stays:
                 builder.body.append(instruction)
                 continue
             builder.location = instruction.location

@@ -27,11 +27,12 @@ from ...builder import Builder
 from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.control_flow.counters import while_of_scan, with_step_number
-from ...ops.control_flow.rewinding import own_operands
+from ...ops.control_flow.rewinding import WHILE_VJP, own_operands, rewound
 from ...ops.control_flow.versions import is_array
 from ...ops.creation import EMPTY
 from ...registry import OPS, Kind
 from ...types import TensorType
+from ..algebra.cleanup import expand_regions
 from .hoisted_reads import hoist_reads
 from .reversed_steps import Reversal
 from .reversed_values import NoTapeError, TapedNest
@@ -43,38 +44,45 @@ _CHEAP: Final = 4.0
 
 
 def tape_loops(function: Function) -> Function:
-    """*Requires*: valid IR. *Ensures*: the same results; a ``while_vjp`` whose steps write arrays is
-    loops with tapes, where it is known how many steps they can have."""
+    """*Requires*: valid IR. *Ensures*: the same results; no op stands for its regions. A ``while_vjp`` whose
+    steps write arrays is loops with tapes, where it is known how many steps they can have; another one is a
+    ``rewind``."""
+    function = expand_regions(function, WHILE_VJP)  # one may be in the region of another op
     b = Builder()
     b.params = list(function.params)
     table = Substitution()
     for original in function.body:
         instruction = table.apply(original)
-        results = _taped(b, instruction) if instruction.op.name == "while_vjp" else None
-        if results is None:
+        if instruction.op is not WHILE_VJP:
             b.body.append(instruction)
             continue
+        b.location = instruction.location
+        results = _taped(b, instruction)
+        if results is None:
+            results = rewound(b, instruction.regions, instruction.operands, instruction.attrs)
         for old, new in zip(original.results, results, strict=True):
             table[old] = new
     return Function(function.name, function.params, tuple(b.body), table.all(function.results))
 
 
 def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
-    """The results of a ``while_vjp`` by loops with tapes; None where it stays as it is."""
+    """The results of a ``while_vjp`` by loops with tapes; None where there are none."""
     own = own_operands(instruction.operands, instruction.attrs["carries"])
     if not any(map(is_array, instruction.regions[1].results)):
         return None
-    b.location = instruction.location
     start = len(b.body)
     loop = _whiles(b, instruction, own)
     defs = {result: step for step in b.body for result in step.results}
     condition, body = loop.regions
     loop = loop.replace(regions=(condition, hoist_reads(body, index_ranges(loop, defs))))
     steps = most_steps(loop, defs)
-    for dearest in (_CHEAP, math.inf):
-        results = _with_tapes(b, instruction, loop, own, TapedNest(steps, dearest, set(), {}))
-        if results is not None:
-            return results
+    try:
+        for dearest in (_CHEAP, math.inf):
+            results = _with_tapes(b, instruction, loop, own, TapedNest(steps, dearest, set(), {}))
+            if results is not None:
+                return results
+    except NoTapeError:
+        pass
     del b.body[start:]
     return None
 
@@ -82,22 +90,19 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
 def _with_tapes(
     b: Builder, instruction: Instruction, loop: Instruction, own: int, nest: TapedNest
 ) -> Sequence[Value] | None:
-    """The results of a ``while_vjp`` by tapes. The arrays and tapes of `nest` are found out first."""
+    """The results of a ``while_vjp`` by tapes; their sizes, and the arrays of `nest`, are found out first. None
+    where they would be too large. Raises NoTapeError."""
     begin = len(b.body)
-    try:
-        while True:
-            root = _Root(b, nest, instruction, loop, own).run()
-            dropped, rows = nest.unread(), root.rows
-            is_known = dropped <= nest.dropped and rows == nest.rows
-            if is_known and sum([type_.nbytes * count for type_, count in rows.items()]) <= MOST_BYTES:
-                return [root.cotangent(i) for i in root.wrt]
-            del b.body[begin:]
-            if is_known:
-                return None
-            nest = TapedNest(nest.steps, nest.dearest, dropped | nest.dropped, rows)
-    except NoTapeError:
+    while True:
+        root = _Root(b, nest, instruction, loop, own).run()
+        dropped, rows = nest.unread(), root.rows
+        is_known = dropped <= nest.dropped and rows == nest.rows
+        if is_known and sum([type_.nbytes * count for type_, count in rows.items()]) <= MOST_BYTES:
+            return [root.cotangent(i) for i in root.wrt]
         del b.body[begin:]
-        return None
+        if is_known:
+            return None
+        nest = TapedNest(nest.steps, nest.dearest, dropped | nest.dropped, rows)
 
 
 class _Root(Reversal):
