@@ -47,6 +47,8 @@ def tape_loops(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results; no op stands for its regions. A ``while_vjp`` whose
     steps write arrays is loops with tapes, where it is known how many steps they can have; another one is a
     ``rewind``."""
+    if not any(instruction.op is WHILE_VJP for instruction in function.instructions()):
+        return function
     function = expand_regions(function, WHILE_VJP)  # one may be in the region of another op
     b = Builder()
     b.params = list(function.params)
@@ -90,8 +92,8 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
 def _with_tapes(
     b: Builder, instruction: Instruction, loop: Instruction, own: int, nest: TapedNest
 ) -> Sequence[Value] | None:
-    """The results of a ``while_vjp`` by tapes; their sizes, and the arrays of `nest`, are found out first. None
-    where they would be too large. Raises NoTapeError."""
+    """The results of a ``while_vjp`` by tapes; None where these would be too large. The arrays of `nest`, and
+    the sizes of its tapes, are found out first. Raises NoTapeError."""
     begin = len(b.body)
     while True:
         root = _Root(b, nest, instruction, loop, own).run()
