@@ -34,6 +34,14 @@ def index_ranges(instruction: Instruction, defs: Mapping[Value, Instruction]) ->
     return ranges.intervals
 
 
+def most_steps(instruction: Instruction, defs: Mapping[Value, Instruction]) -> dict[Instruction, int | None]:
+    """The most steps that each ``while`` loop can have at a time, of a control flow op and of those in it;
+    None where that is not known. `defs` has what makes operands."""
+    ranges = _Ranges()
+    ranges.control(instruction, [_interval(operand, defs) for operand in instruction.operands])
+    return ranges.steps
+
+
 def _interval(value: Value, defs: Mapping[Value, Instruction], depth: int = 0) -> Interval:
     """The interval of the integers of an operand, also if loop nests compute them."""
     definition = defs.get(value)
@@ -69,6 +77,8 @@ class _Ranges:
 
     def __init__(self) -> None:
         self.intervals: dict[Value, Interval] = {}
+        #: The most steps of each while loop.
+        self.steps: dict[Instruction, int | None] = {}
 
     def of(self, value: Value) -> Interval:
         interval = self.intervals.get(value, UNKNOWN)
@@ -122,10 +132,27 @@ class _Ranges:
                     state[carry], changed = (wider if round_ < _ROUNDS - 1 else UNKNOWN), True
             if not changed:
                 break
+        if loop.op.kind is Kind.WHILE:
+            self._note_steps(loop, operands)
         return [
             _either(operands[carry], results[carry]) if carry < count else interval
             for carry, interval in enumerate(results)
         ]
+
+    def _note_steps(self, loop: Instruction, operands: list[Interval]) -> None:
+        """Note the most steps of a while loop on `operands`, beside those on other ones."""
+        steps, before = self._most_steps(loop, operands), self.steps.get(loop, 0)
+        self.steps[loop] = None if steps is None or before is None else max(steps, before)
+
+    def _most_steps(self, loop: Instruction, operands: list[Interval]) -> int | None:
+        """The most steps of a while loop: as many as a counter that its condition bounds allows."""
+        most: list[int] = []
+        for carry in range(loop.attrs["carries"]):
+            each, low = increment(loop.regions[1], carry), operands[carry][0]
+            high = self._bound(loop, carry, operands)
+            if each is not None and each > 0 and low is not None and high is not None:
+                most.append(max((high - low) // each + 1, 0))
+        return min(most, default=None)
 
     def _counter(self, loop: Instruction, carry: int, operands: list[Interval]) -> Interval | None:
         """The interval of a counter at the beginnings of steps, or None for another carry."""
@@ -133,32 +160,35 @@ class _Ranges:
         if each is None:
             return None
         low, high = operands[carry]
-        if loop.op.kind is Kind.SCAN:
-            last = each * (max(loop.attrs["length"], 1) - 1)
-            return _known(
-                None if low is None else low + min(last, 0), None if high is None else high + max(last, 0)
-            )
+        steps = loop.attrs["length"] if loop.op.kind is Kind.SCAN else self._most_steps(loop, operands)
+        last = None if steps is None else each * (max(steps, 1) - 1)
+        bound = self._bound(loop, carry, operands) if loop.op.kind is Kind.WHILE and each > 0 else None
         if each < 0:
-            return _known(None, high)
-        return _known(low, self._bound(loop, carry, operands))
+            return _known(None if low is None or last is None else low + last, high)
+        if bound is None and high is not None and last is not None:
+            bound = high + last
+        return _known(low, bound)
 
     def _bound(self, loop: Instruction, carry: int, operands: list[Interval]) -> int | None:
         """The largest number of a counter for which a while loop goes on."""
-        condition = loop.regions[0]
-        test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)
-        if test is None or test.op.name != "lt" or test.operands[0] is not condition.params[carry]:
-            return None
-        bound = test.operands[1]
-        if bound in condition.params:
-            high = operands[condition.params.index(bound)][1]
-        else:
-            definition = next((step for step in condition.body if step.results[0] is bound), None)
-            high = (
-                int(definition.attrs["value"])
-                if definition is not None and definition.op.name == "full"
-                else None
-            )
-        return None if high is None else high - 1
+        condition, count = loop.regions[0], loop.attrs["carries"]
+        tests, bounds = [condition.results[0]], list[int]()
+        while tests:
+            test = condition.defs.get(tests.pop())
+            if test is None:
+                continue
+            if test.op.name in ("bitwise_and", "logical_and"):  # all of them hold
+                tests += test.operands
+            if test.op.name != "lt" or test.operands[0] is not condition.params[carry]:
+                continue
+            high, bound = None, test.operands[1]
+            if bound in condition.params[count:]:
+                high = operands[condition.params.index(bound)][1]
+            elif bound in condition.defs and condition.defs[bound].op.name == "full":
+                high = int(condition.defs[bound].attrs["value"])
+            if high is not None:
+                bounds.append(high - 1)
+        return min(bounds, default=None)
 
     def computed(self, step: Instruction) -> Interval:
         """The interval of an integer that an op computes."""

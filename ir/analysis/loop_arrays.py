@@ -1,23 +1,15 @@
 """Arrays that loops and branches write in place: the versions of each, from operands to results.
 
-A value of few elements is the state of a step. Larger ones are *arrays*, of which steps read and write some
-elements: every version of an array lies in the same place.
+Every version of an array lies in the same place.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..graph import Function, Instruction, Value
+from ..ops.control_flow.versions import MAX_ELEMENTS, is_array
 from ..registry import Kind
 
-#: Values with more elements are arrays.
-MAX_ELEMENTS: Final = 16
-
-
-def is_array(value: Value) -> bool:
-    """Whether `value` has too many elements for the state of a step."""
-    return value.type.size > MAX_ELEMENTS
+__all__ = ["MAX_ELEMENTS", "is_array", "step_of", "written_arrays", "written_versions"]
 
 
 def step_of(instruction: Instruction) -> tuple[Function, ...]:

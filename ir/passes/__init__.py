@@ -48,6 +48,7 @@ from .on_demand import (
     sink_broadcasts,
     split_exponential_sums,
     split_narrow_axes,
+    tape_loops,
     tile_transforms,
     widen_float16,
 )
@@ -80,6 +81,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("reroll-loops", reroll_loops),  # a loop for the same ops many times over
     Pass("merge-scans", merge_scans),  # one loop for a scan and the same scan with what its gradient reads
     Pass("merge-whiles", merge_whiles),  # one loop for a while and the same while with its tangents
+    Pass("tape-loops", tape_loops),  # gradients of loops that write arrays, by loops with a tape
     Pass("decompose", decompose),  # composite ops such as mean, written with simpler ones
     Pass("widen-float16", widen_float16),  # arithmetic on float16 in float32, and rounded
     Pass("complex-planes", complex_planes, otherwise=interpreted),  # two real values for a complex one

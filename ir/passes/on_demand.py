@@ -62,6 +62,12 @@ def _updates(function: Function) -> bool:
     return any(op.kind.traits.updates_operand for op in function.ops)
 
 
+def _with_gradients_of_loops(function: Function) -> bool:
+    return any(op.kind is Kind.REGION for op in function.ops) and any(
+        instruction.op.name == "while_vjp" for instruction in function.instructions()
+    )
+
+
 def _any(function: Function) -> bool:
     return True
 
@@ -73,6 +79,7 @@ def _is_long(function: Function) -> bool:
 reroll_loops: Final = OnDemand(".loops.rerolling", "reroll_loops", _is_long)
 merge_scans: Final = OnDemand(".loops.loop_merging", "merge_scans", _with_control)
 merge_whiles: Final = OnDemand(".loops.loop_merging", "merge_whiles", _with_control)
+tape_loops: Final = OnDemand(".loops.taping", "tape_loops", _with_gradients_of_loops)
 widen_float16: Final = OnDemand(".dtypes.widen_float16", "widen_float16", _has_float16)
 complex_planes: Final = OnDemand(".dtypes.complex_planes", "complex_planes", _may_be_complex)
 drop_choices: Final = OnDemand(".algebra.masked_choices", "drop_choices", _with_ops("where"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ...base.errors import GradientError
@@ -79,7 +80,7 @@ def pull_back(
     """
     active = set(wrt)
     for instruction in body:
-        if _passes(instruction.op) and any(operand in active for operand in instruction.operands):
+        if passes_gradient(instruction.op) and any(operand in active for operand in instruction.operands):
             active.update(result for result in instruction.results if is_differentiable(result.dtype))
     cotangents = dict(seeds)
     strengths = dict.fromkeys(seeds, _strength.get() if strength is None else strength)
@@ -93,7 +94,7 @@ def pull_back(
     return [cotangents.get(value) for value in wrt]
 
 
-def _passes(op: Op) -> bool:
+def passes_gradient(op: Op) -> bool:
     """Whether a gradient may flow through `op` to its operands."""
     return op.regions is not None or (op.vjp is not NONDIFF and op.name != "stop_gradient")
 
@@ -109,11 +110,7 @@ def _differentiate(
     op, operands = instruction.op, instruction.operands
     cotangent = cotangents.get(instruction.results[0])
     types = [operand.type for operand in operands]
-    strength = strengths.get(instruction.results[0], _WEAK)
-    if strength and strength <= op.kind.traits.ends_zeros:
-        strength = _WEAK
-    if strength or op.chooses:
-        _note(strengths, operands, strength if strength > op.chooses else op.chooses)
+    strength = strength_at(instruction, strengths)
     b: Any = with_zeros(builder, strength) if strength else builder
     builder.location = instruction.location and instruction.location.of_gradient()
     for position, operand in enumerate(operands):
@@ -151,11 +148,7 @@ def _differentiate_regions(
     if regions is None or regions.pull is None:
         raise GradientError(f"{instruction.op.name}: no gradient")
     builder.location = instruction.location and instruction.location.of_gradient()
-    strength = max(
-        choice_in(instruction.regions),
-        *[strengths.get(result, _WEAK) for result in instruction.results],
-    )
-    _note(strengths, instruction.operands, strength)
+    strength = strength_at(instruction, strengths)
     parts = pull_regions(builder, instruction, result_cotangents, strength)
     if regions.pulled is not None and instruction in builder.body:
         builder.body[builder.body.index(instruction)] = regions.pulled(instruction)
@@ -165,7 +158,26 @@ def _differentiate_regions(
             cotangents[operand] = part if cotangent is None else builder.add(cotangent, part)
 
 
-def _note(strengths: dict[Value, Strength], values: Sequence[Value], strength: Strength) -> None:
+def strength_at(instruction: Instruction, strengths: dict[Value, Strength]) -> Strength:
+    """The strength of zeros for the rules of `instruction`, by the `strengths` of those in the cotangents of
+    its results. Those of its operands are noted."""
+    op = instruction.op
+    if op.regions is not None:
+        strength = passed = max(
+            choice_in(instruction.regions),
+            *[strengths.get(result, _WEAK) for result in instruction.results],
+        )
+    else:
+        strength = strengths.get(instruction.results[0], _WEAK)
+        if strength and strength <= op.kind.traits.ends_zeros:
+            strength = _WEAK
+        passed = strength if strength > op.chooses else op.chooses
+    if passed:
+        note_strength(strengths, instruction.operands, passed)
+    return strength
+
+
+def note_strength(strengths: dict[Value, Strength], values: Sequence[Value], strength: Strength) -> None:
     """Note that the cotangents of `values` have zeros of `strength`."""
     for value in values:
         if strengths.get(value, _WEAK) < strength:
@@ -190,12 +202,19 @@ def pull_regions(
     of its results, and in its regions, have the `strength`."""
     assert instruction.op.regions is not None
     assert instruction.op.regions.pull is not None
+    with zeros_of(strength):
+        parts: list[Value | None] = instruction.op.regions.pull(builder, instruction, cotangents)
+    return parts
+
+
+@contextlib.contextmanager
+def zeros_of(strength: Strength) -> Iterator[None]:
+    """Differentiate Functions in whose cotangents zeros have the `strength`."""
     token = _strength.set(strength)
     try:
-        parts: list[Value | None] = instruction.op.regions.pull(builder, instruction, cotangents)
+        yield
     finally:
         _strength.reset(token)
-    return parts
 
 
 def gradient(function: Function, wrt: Sequence[int]) -> Function:

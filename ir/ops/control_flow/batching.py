@@ -150,11 +150,11 @@ def batch_while_vjp(
     Examples that are done are lent values even if the body cannot fail: where its derivative is infinite at
     theirs, their cotangents of zero would be NaN.
     """
-    count, own = instruction.attrs["carries"], len(instruction.regions[1].params)
+    own = len(instruction.regions[1].params)
     many = [flag or is_differentiable(x.dtype) for flag, x in zip(mapped, instruction.operands, strict=True)]
     regions, flags = _batched_loop(instruction, many[:own], size, lends=True)
     batched = _with(b, operands, mapped, [*flags, *many[own:]], size)
-    return b.append(instruction.op, tuple(batched), {"carries": count}, regions=regions)
+    return b.append(instruction.op, tuple(batched), instruction.attrs, regions=regions)
 
 
 def _batched_loop(

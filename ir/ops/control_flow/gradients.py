@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ...builder import Builder, inline
-from ...dataflow import increment, invariant, needed
+from ...dataflow import increment, invariant, needed, silent
 from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Value
 from ...registry import OPS
 from ...transforms.differentiation import split_pullback
+from .counters import while_of_scan
+from .versions import is_array, versions_in
 
 #: A counter, by the position of the carry, what each step adds to it, and what is added to that.
 _Counted: TypeAlias = "tuple[int, int, int]"
@@ -35,11 +37,11 @@ def with_sums(b: Builder, gradients: Sequence[Value], sums: Sequence[Value], fir
     added = list(gradients)
     for place, total in enumerate(sums, first):
         part = added.pop(place)
-        added.insert(place, _accumulated(b, total, part, defs, added))
+        added.insert(place, accumulated(b, total, part, defs, added))
     return added
 
 
-def _accumulated(
+def accumulated(
     b: Builder, total: Value, part: Value, defs: dict[Value, Instruction], others: Sequence[Value]
 ) -> Value:
     """``total + part``; where terms of `part` are zero but for some elements, only those are added, in place.
@@ -115,8 +117,15 @@ def _added_within(
     if instruction.op.name == "scan" and number < instruction.attrs["carries"]:
         if not (_is_zero(instruction.operands[number], defs) and _only_adds(instruction.regions[0], number)):
             return None
-        operands = (*instruction.operands[:number], total, *instruction.operands[number + 1 :])
-        changed = instruction.replace(operands=operands)
+        operands = [*instruction.operands[:number], total, *instruction.operands[number + 1 :]]
+        changed = instruction.replace(operands=tuple(operands))
+    elif instruction.op.name == "while_vjp":
+        place_of_sum = len(instruction.operands) - len(instruction.results) + number
+        if number < _seeds(instruction) or not _is_zero(instruction.operands[place_of_sum], defs):
+            return None
+        operands = list(instruction.operands)
+        operands[place_of_sum] = total
+        changed = instruction.replace(operands=tuple(operands))
     elif instruction.op.name == "switch" and any(
         _gives_part(region, number) for region in instruction.regions
     ):
@@ -129,6 +138,11 @@ def _added_within(
     b.body[place] = changed.replace(results=results)
     defs.update(dict.fromkeys(results, b.body[place]))
     return sum_
+
+
+def _seeds(loop: Instruction) -> int:
+    """The number of cotangents of carries that a ``while_vjp`` is given."""
+    return len(_floating(loop.operands[: loop.attrs["carries"]]))
 
 
 def _is_zero(value: Value, defs: dict[Value, Instruction]) -> bool:
@@ -162,6 +176,10 @@ def _place_of_sum(function: Function, value: Value) -> int | None:
             if places or place is None:
                 return None
             number = place
+        elif reader.op.name == "while_vjp":
+            number -= len(reader.operands) - len(reader.results)
+            if number < _seeds(reader):
+                return None
         elif reader.op.name == "add":
             number = 0
         elif reader.op.name != "scatter" or reader.attrs["mode"] != "add" or number:
@@ -188,7 +206,7 @@ def _with_total(region: Function, number: int, total: Value) -> Function:
     sum_ = b.parameter(total.type, total.hint)
     defs = {result: instruction for instruction in b.body for result in instruction.results}
     part = results.pop(number)
-    results.insert(number, _accumulated(b, sum_, part, defs, results))
+    results.insert(number, accumulated(b, sum_, part, defs, results))
     return b.finish(region.name, results)
 
 
@@ -230,9 +248,25 @@ def _joint(region: Function, wrt: Sequence[int], positions: Sequence[int]) -> Fu
 
 
 def pull_scan(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
-    """A scan in the other direction, whose carries are the cotangents of the carries and of the
-    invariants."""
-    return _ScanPullback(b, instruction, cotangents).run()
+    """A scan in the other direction, whose carries are the cotangents of the carries and of the invariants.
+    Where that would stack arrays that steps write, the gradient of the same loop as a ``while``."""
+    pullback = _ScanPullback(b, instruction, cotangents)
+    return _pull_as_while(b, instruction, cotangents) if pullback.stacks_arrays() else pullback.run()
+
+
+def _pull_as_while(
+    b: Builder, instruction: Instruction, cotangents: list[Value | None]
+) -> list[Value | None]:
+    """The cotangents of the operands of a scan by those of a ``while``."""
+    scan = silent(instruction)
+    operands, attrs, regions = while_of_scan(b, scan)
+    results = tuple([Value(operand.type) for operand in operands[: attrs["carries"]]])
+    loop = Instruction(OPS["while"], operands, attrs, results, instruction.location, regions)
+    assert loop.op.regions is not None
+    assert loop.op.regions.pull is not None
+    pulled = loop.op.regions.pull(b, loop, [None, *cotangents])
+    count, stacks = scan.attrs["carries"], len(scan.results) - scan.attrs["carries"]
+    return [*pulled[1 : 1 + count], *pulled[1 + count + stacks :]]
 
 
 class _ScanPullback:
@@ -252,6 +286,13 @@ class _ScanPullback:
         self.stacked = [i for i in self.given if i >= self.count]
         wrt = (*self.carries, *self.invariants, *self.slices)
         self.split = split_pullback(self.body, wrt, (*self.carries, *self.stacked))
+
+    def stacks_arrays(self) -> bool:
+        """Whether backward steps read arrays that forward steps write in place."""
+        forward, outputs = self.split.forward, self.split.outputs
+        step = Function(forward.name, forward.params, forward.body, forward.results[:outputs])
+        written = set[Value]().union(*[versions_in(step, i) for i in range(self.count)])
+        return any(value in written and is_array(value) for value in forward.results[outputs:])
 
     def run(self) -> list[Value | None]:
         b, instruction = self.b, self.instruction

@@ -1,14 +1,15 @@
 """Reverse mode of ``while``.
 
-It is one op, ``while_vjp``, of what the loop was given and of the cotangents of its last carries. It stands
-for a ``rewind``: the loop runs again, keeping each step's carries on a stack, and then a step's gradient runs
-from the last step to the first. The stack belongs to that one op, so that it needs no type, and no other op
-sees it. docs/decisions/0005-gradients-of-while.md says why.
+It is one op, ``while_vjp``, of what the loop was given, of the cotangents of its last carries, and of what
+the cotangents of its invariants are added to. It stands for a ``rewind``: the loop runs again, keeping each
+step's carries on a stack, and then a step's gradient runs from the last step to the first. The stack belongs
+to that one op, so that it needs no type, and no other op sees it. docs/decisions/0005-gradients-of-while.md
+says why. Where steps write arrays, the pass ``tape-loops`` makes loops with tapes of it instead.
 
 ``U(x, ct) = ct @ J(x)`` is differentiated by ``U(x, ct) @ u = ct @ J(x) @ u``, where ``J(x) @ u`` is a loop
 that carries tangents along. So the rule of ``while_vjp`` is made of a ``while`` (by `ct`) and a ``while_vjp``
 (by `x`), and gradients of all orders follow. Forward mode, the vjp of the vjp, is that ``while`` alone: no
-stack.
+stack. What the cotangents of invariants are added to is handed on.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from ...builder import Builder, inline
 from ...dataflow import without_effects
 from ...dtypes import BOOL, is_differentiable
 from ...graph import Function, Instruction, Value
-from ...registry import NONDIFF, OPS, Attrs, Kind, Regions
-from ...transforms.differentiation import split_pullback
+from ...registry import NONDIFF, OPS, Attrs, Kind, Regions, Strength
+from ...transforms.differentiation import split_pullback, strength_around, zeros_of
 from ...transforms.forward import push_forward
 from ...types import TensorType, Types
 from ..define import check_parameters, define_with_regions, region_count
@@ -59,17 +60,33 @@ def pull_while(b: Builder, instruction: Instruction, cotangents: list[Value | No
     count, operands = instruction.attrs["carries"], instruction.operands
     regions = tuple([without_effects(region) for region in instruction.regions])
     seeds = [cotangents[i] or _zeros(b, operands[i]) for i in _floating(operands[:count])]
-    gradients = b.append(OPS["while_vjp"], (*operands, *seeds), {"carries": count}, regions=regions)
+    attrs = {"carries": count, "strength": int(strength_around())}
+    gradients = _vjp(b, operands, seeds, attrs, regions)
     by_operand: list[Value | None] = [None] * len(operands)
     for position, gradient in zip(_floating(operands), gradients, strict=True):
         by_operand[position] = gradient
     return by_operand
 
 
-def _parted(types: Sequence[Any], carries: int) -> int:
+def _vjp(
+    b: Builder,
+    operands: Sequence[Value],
+    seeds: Sequence[Value],
+    attrs: Attrs,
+    regions: tuple[Function, ...],
+) -> tuple[Value, ...]:
+    """The cotangents of the floating `operands` of a loop whose last carries have the cotangents `seeds`."""
+    count = attrs["carries"]
+    zeros = [_zeros(b, operands[i]) for i in _floating(operands) if i >= count]
+    return b.append(OPS["while_vjp"], (*operands, *seeds, *zeros), attrs, regions=regions)
+
+
+def own_operands(types: Sequence[Any], carries: int) -> int:
     """The number of operands of a ``while_vjp`` that are the loop's own. Raises AttributeValueError."""
-    own = len(types) - len(_floating(types[:carries]))
-    if not 0 <= carries <= own:
+    own = len(types)
+    while own + len(_floating(types[:own])) > len(types):
+        own -= 1
+    if not 0 <= carries <= own or own + len(_floating(types[:own])) != len(types):
         raise AttributeValueError(f"while_vjp: carries={carries} does not fit {len(types)} operands")
     return own
 
@@ -77,24 +94,25 @@ def _parted(types: Sequence[Any], carries: int) -> int:
 def _vjp_types(types: Types, attrs: Attrs, regions: tuple[Any, ...]) -> Types:
     region_count("while_vjp", regions, 2)
     count = attrs["carries"]
-    own = _parted(types, count)
+    own = own_operands(types, count)
     _check_loop("while_vjp", types[:own], count, regions)
-    expected = tuple([types[i] for i in _floating(types[:count])])
+    expected = tuple([types[i] for i in _floating(types[:own])])
     if types[own:] != expected:
         raise ShapeError(
-            f"while_vjp: the last operands must be cotangents of the floating carries, "
+            f"while_vjp: the last operands must be cotangents of the floating carries and invariants, "
             f"({', '.join(map(str, expected))}), got ({', '.join(map(str, types[own:]))})"
         )
-    return tuple([types[i] for i in _floating(types[:own])])
+    return expected
 
 
-def _step_back(body: Function, count: int) -> Function:
+def _step_back(body: Function, count: int, strength: int) -> Function:
     """``(*carries, *invariants, *cotangents of carries, *sums for invariants) -> the last two, a step
     earlier``."""
     wrt = _floating(body.params)
     carries = [i for i in wrt if i < count]
     invariants = wrt[len(carries) :]
-    split = split_pullback(body, wrt, carries)
+    with zeros_of(Strength(strength)):
+        split = split_pullback(body, wrt, carries)
     b = Builder()
     params = [b.parameter(param.type, param.hint) for param in body.params]
     cotangents = [b.parameter(params[i].type, f"ct_{params[i].hint or i}") for i in carries]
@@ -105,30 +123,29 @@ def _step_back(body: Function, count: int) -> Function:
     return b.finish(f"{body.name}_backward", with_sums(b, gradients, sums, len(carries)))
 
 
-def _rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], attrs: Attrs) -> Any:
+def rewound(b: Builder, regions: tuple[Any, ...], operands: Sequence[Value], attrs: Attrs) -> Any:
     """The ``rewind`` that a ``while_vjp`` stands for."""
     count = attrs["carries"]
-    own = _parted(operands, count)
-    start = [_zeros(b, operands[i]) for i in _floating(operands[:own]) if i >= count]
-    attrs = {"carries": count, "states": len(operands) - own + len(start)}
-    backward = _step_back(regions[1], count)
-    return b.append(OPS["rewind"], (*operands, *start), attrs, regions=(*regions, backward))
+    own = own_operands(operands, count)
+    backward = _step_back(regions[1], count, attrs["strength"])
+    attrs = {"carries": count, "states": len(operands) - own}
+    return b.append(OPS["rewind"], tuple(operands), attrs, regions=(*regions, backward))
 
 
 def _run_vjp(call: Any, regions: tuple[Any, ...], operands: list[Any], attrs: Attrs) -> Any:
     b = Builder()
     params = [b.parameter(TensorType(operand.dtype, operand.shape)) for operand in operands]
-    results = _rewound(b, regions, params, attrs)
+    results = rewound(b, regions, params, attrs)
     return call(b.finish("rewound", results), operands)
 
 
 def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | None]) -> list[Value | None]:
     """Differentiate ``while_vjp``. With `cotangents` as tangents u: the gradient by the loop's operands is a
     ``while_vjp`` of the loop that carries tangents along u; the gradient by the cotangents is the final
-    tangents of that loop."""
+    tangents of that loop. What invariants' cotangents are added to has those of the results."""
     operands, count = instruction.operands, instruction.attrs["carries"]
     condition, body = instruction.regions
-    own = _parted(operands, count)
+    own = own_operands(operands, count)
     wrt = _floating(operands[:own])
     carried = [i for i in wrt if i < count]
     # invariants without a tangent have none in the loop either
@@ -145,13 +162,14 @@ def _pull_vjp(b: Builder, instruction: Instruction, cotangents: list[Value | Non
     attrs = {"carries": count + middle}
     ends = b.append(OPS["while"], loop, attrs, regions=(test, pushed))
     zeros = [_zeros(b, operands[i]) for i in carried]
-    seeds = (*zeros, *operands[own:])  # of the carries themselves, and of their tangents
-    slopes = b.append(OPS["while_vjp"], (*loop, *seeds), attrs, regions=(test, pushed))
+    seeds = (*zeros, *operands[own : own + middle])  # of the carries themselves, and of their tangents
+    attrs = {**attrs, "strength": instruction.attrs["strength"]}
+    slopes = _vjp(b, loop, seeds, attrs, (test, pushed))
     by_place = dict(zip(_floating(loop), slopes, strict=True))
     by_operand: list[Value | None] = [None] * len(operands)
     for i in wrt:
         by_operand[i] = by_place[i if i < count else i + middle]
-    by_operand[own:] = ends[count:]
+    by_operand[own:] = (*ends[count:], *cotangents[middle:])
     return by_operand
 
 
@@ -175,10 +193,12 @@ def _widened(condition: Function, like: Sequence[Value], count: int, tangents: i
 
 
 WHILE_VJP = define_with_regions(
-    "while_vjp", Kind.REGION, "*operands", vjp=NONDIFF, attrs={"carries": (int,)}, batch=batch_while_vjp,
+    "while_vjp", Kind.REGION, "*operands", vjp=NONDIFF, attrs={"carries": (int,), "strength": (int,)},
+    batch=batch_while_vjp,
     doc="the cotangents of the floating operands of a ``while`` with these regions; behind its operands come "
-    "the cotangents of its floating carries",
-    regions=Regions(types=_vjp_types, run=_run_vjp, pull=_pull_vjp, expand=_rewound),
+    "the cotangents of its floating carries, and what those of its floating invariants are added to. "
+    "`strength` is that of the zeros in the carries' cotangents: see `kinds.Strength`",
+    regions=Regions(types=_vjp_types, run=_run_vjp, pull=_pull_vjp, expand=rewound),
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ...builder import Builder
 from ...dataflow import has_effect
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.strong_zeros import PLAIN
-from ...registry import OPS, Attrs, Kind
+from ...registry import OPS, Attrs, Kind, Op
 from ..loops.control_flow import trim
 from ..rewriting import Definitions, Rule, constant_of, rewrite
 from .values_with_vectors import with_vectors
@@ -32,7 +32,7 @@ def decompose(function: Function) -> Function:
     }
     products = dict.fromkeys(PLAIN, (_product,))
     own: dict[str, Sequence[Rule]] = {"adjugate": (_adjugate,), **products}
-    return rewrite(_expand_regions(function), {**composites, **own})
+    return rewrite(expand_regions(function), {**composites, **own})
 
 
 def _adjugate(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
@@ -43,9 +43,10 @@ def _product(b: Builder, instruction: Instruction, defs: Definitions) -> Value |
     return strong_products.branching_product(b, instruction, defs)
 
 
-def _expand_regions(function: Function) -> Function:
-    """Ops that are there for differentiation alone, in terms of the ops in their regions."""
-    while any(op.regions and op.regions.expand for op in function.ops):
+def expand_regions(function: Function, stays: Op | None = None) -> Function:
+    """Ops that are there for differentiation alone, but for the op `stays`, in terms of the ops in their
+    regions."""
+    while any(op.regions and op.regions.expand and op is not stays for op in function.ops):
         builder = Builder()
         builder.params = list(function.params)
         table = Substitution()
@@ -55,7 +56,7 @@ def _expand_regions(function: Function) -> Function:
         for original in function.body:
             instruction = table.apply(original)
             regions = instruction.op.regions
-            if regions is None or regions.expand is None:
+            if regions is None or regions.expand is None or instruction.op is stays:
                 builder.body.append(instruction)
                 continue
             builder.location = instruction.location
