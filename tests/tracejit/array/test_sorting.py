@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.base.errors import AxisError, ConcretizationError, DTypeError, ShapeError
+from tracejit.base.errors import AxisError, DTypeError, ShapeError
 from tracejit.ir.dtypes import BY_NAME
 
 METHODS = ["linear", "lower", "higher", "nearest", "midpoint"]
