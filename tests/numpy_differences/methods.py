@@ -105,7 +105,7 @@ UNTESTED_METHODS = frozenset(
     ("data", "view", "device", "to_device", "dump", "dumps", "flat", "flags", "strides", "tobytes", "tofile")
 )
 _IN_PLACE = frozenset(("fill", "partition", "put", "sort"))
-_CONCRETE = frozenset(("compress", "item", "nonzero", "tolist"))
+_CONCRETE = frozenset(("item", "tolist"))
 
 
 def method_call(name: str, a: Arguments) -> Call:
