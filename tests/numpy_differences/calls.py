@@ -14,7 +14,7 @@ import tracejit as tj
 from tracejit.surface.namespaces import NUMPYS
 
 from .arguments import FLOATS, Arguments
-from .deferred_makers import DEFERRED, EAGER_DEFERRED, OTHER_TESTS
+from .deferred_makers import DEFERRED, OTHER_TESTS
 from .makers import (
     Maker,
     array_equal_arguments,
@@ -186,8 +186,8 @@ _NUMPYS_OWN = {
 }
 #: Functions of both libraries without a differential test: their memory is not yet written.
 UNTESTED = frozenset(("empty", "empty_like", "from_dlpack")) | OTHER_TESTS | _NUMPYS_OWN
-#: Functions whose results have shapes that depend on values, so that they cannot be traced.
-EAGER_ONLY = frozenset(("argwhere", "bincount", "nonzero", "unique")) | EAGER_DEFERRED
+#: Functions whose results are as long as values say, without a bound, so that they cannot be traced.
+EAGER_ONLY = frozenset(("bincount",))
 
 
 def shared_names() -> list[str]:

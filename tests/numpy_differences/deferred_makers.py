@@ -205,8 +205,6 @@ DEFERRED: dict[str, Maker] = {
     "matvec": matvec_arguments,
     "vecmat": vecmat_arguments,
 }
-#: Functions whose results have shapes that depend on values.
-EAGER_DEFERRED = frozenset(["union1d", "intersect1d", "setdiff1d", "setxor1d"])
 #: Functions that tables of calls in tests/tracejit/array compare with NumPy.
 OTHER_TESTS = frozenset(
     [
