@@ -32,8 +32,6 @@ from . import positions
 from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
 
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
-#: Functions that join arrays along an axis.
-_JOINING: Final = ("append", "concat", "concatenate", "hstack")
 #: Functions beside reductions that work on each line along an axis by itself.
 _BY_ROW: Final = ("argsort", "cumprod", "cumsum", "diff", "flip", "log_softmax", "softmax", "sort")
 
@@ -51,21 +49,11 @@ def call_of_selections(
         return _at_places(function, *args)
     if name == "bincount":
         return functools.partial(_counts, function, **arguments)
-    if name in _JOINING:
-        return positions.joined(name, arguments)
-    if name in positions.OF_EACH:
-        return positions.of_each(name, function, arguments)
-    if name == "delete":
-        return positions.without(**arguments)
-    if name in ("dot", "matmul"):
-        return positions.product(*arguments.values()) if len(arguments) == 2 else None
+    if name in positions.BY_NAME:
+        return positions.BY_NAME[name](name, function, arguments)
     (_, x), *others = arguments.items()
     if name in ("ndim", "shape", "size") and not others:
         return functools.partial(getattr, x, name)
-    if name == "transpose" and isinstance(x, Selection):
-        return positions.transposed(**{"x": x, **dict(others)})
-    if name in ("unique", "unique_values") and not others and isinstance(x, Selection) and x.ndim == 1:
-        return functools.partial(positions.distinct_values, x)
     if "axis" not in inspect.signature(function).parameters:
         sizes = arguments.keys() & {"shape", "sizes"}  # which elementwise functions do not have
         return None if sizes else _elementwise(function, args, options)

@@ -143,12 +143,12 @@ def _flipped(name: str, x: Selection, **options: Any) -> Call:
 
 
 #: Functions of each element of one argument by itself, and of tables: the argument.
-OF_EACH: Final = {"digitize": "x", "interp": "x", "isin": "element", "polyval": "x", "searchsorted": "v"}
+_OF_EACH: Final = {"digitize": "x", "interp": "x", "isin": "element", "polyval": "x", "searchsorted": "v"}
 
 
-def of_each(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
+def _of_each(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
     """`function` of each selected element; the other arguments are arrays."""
-    place = OF_EACH[name]
+    place = _OF_EACH[name]
     x = arguments.get(place)
     others = [value for key, value in arguments.items() if key != place]
     if not isinstance(x, Selection) or any(isinstance(value, Selection) for value in others):
@@ -167,7 +167,15 @@ ALONG: Final[dict[str, Callable[..., Call]]] = {
 }
 
 
-def distinct_values(x: Selection) -> Selection:
+def _distinct(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
+    """``unique`` of a line, without its options."""
+    (x, *options) = arguments.values()
+    if options or not isinstance(x, Selection) or x.ndim != 1:
+        return None
+    return lambda: _distinct_values(x)
+
+
+def _distinct_values(x: Selection) -> Selection:
     """The distinct elements of a line in ascending order; NaN is equal to NaN."""
     ordered = _sorted("sort", x)
     assert ordered is not None
@@ -187,7 +195,7 @@ def distinct_values(x: Selection) -> Selection:
 # -- joining --------------------------------------------------------------------------------------
 
 
-def joined(name: str, arguments: Mapping[str, Any]) -> Call:
+def _joined(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
     """Selections and arrays joined along the axis of the selected elements, in their order."""
     options = {key: value for key, value in arguments.items() if value is not None}
     appends = name == "append"
@@ -209,8 +217,9 @@ def joined(name: str, arguments: Mapping[str, Any]) -> Call:
     return lambda: Selection(run("concat", *masks, axis=0), place, whole)
 
 
-def without(x: Any, obj: Any, axis: Any = None) -> Call:
-    """``delete(x, nonzero(mask)[0])``: what the mask does not select."""
+def _without(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
+    """``delete(x, nonzero(mask)[0])``: the elements that the mask leaves out."""
+    x, obj, axis = (arguments.get(key) for key in ("x", "obj", "axis"))
     if isinstance(x, Selection) or not isinstance(obj, Selection) or obj._place != 0 or obj._mask.ndim != 1:
         return None
     x = as_tensor(x)
@@ -223,16 +232,19 @@ def without(x: Any, obj: Any, axis: Any = None) -> Call:
 # -- products of matrices -------------------------------------------------------------------------
 
 
-def transposed(x: Selection, axes: Any = None) -> Call:
-    """The axes of `x` permuted."""
+def _transposed(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
+    """The axes of a selection permuted."""
+    x, axes = arguments["x"], arguments.get("axes")
     order = [*range(x.ndim)][::-1] if axes is None else [normalize_axis("transpose", a, x.ndim) for a in axes]
     mask, whole = line_of(x, x._first)
     return lambda: Selection(mask, order.index(x._first), permuted(whole, tuple(order)))
 
 
-def product(x: Any, y: Any) -> Call:
+def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
     """``x @ y`` of lines and matrices, one or both of them selected along an axis."""
-    x, y = (part if isinstance(part, Selection) else as_tensor(part) for part in (x, y))
+    if len(arguments) != 2:
+        return None
+    x, y = (part if isinstance(part, Selection) else as_tensor(part) for part in arguments.values())
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
         return None
     inner = isinstance(x, Selection) and x._first == x.ndim - 1, isinstance(y, Selection) and y._first == 0
@@ -252,3 +264,14 @@ def product(x: Any, y: Any) -> Call:
     mask, whole = line_of(selection, selection._first)
     operands = (whole, y) if selection is x else (x, whole)
     return lambda: Selection(mask, place, multiply(*operands))
+
+
+#: Functions by their names: what a call of one means whose arguments, by parameter, are selections.
+BY_NAME: Final[dict[str, Callable[[str, Callable[..., Any], Mapping[str, Any]], Call]]] = {
+    **dict.fromkeys(("append", "concat", "concatenate", "hstack"), _joined),
+    **dict.fromkeys(_OF_EACH, _of_each),
+    **dict.fromkeys(("dot", "matmul"), _product),
+    **dict.fromkeys(("unique", "unique_values"), _distinct),
+    "delete": _without,
+    "transpose": _transposed,
+}
