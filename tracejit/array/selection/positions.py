@@ -244,7 +244,10 @@ def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, An
     """``x @ y`` of lines and matrices, one or both of them selected along an axis."""
     if len(arguments) != 2:
         return None
-    x, y = (part if isinstance(part, Selection) else as_tensor(part) for part in arguments.values())
+    pair: list[Any] = [
+        part if isinstance(part, Selection) else as_tensor(part) for part in arguments.values()
+    ]
+    x, y = pair
     if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2):
         return None
     inner = isinstance(x, Selection) and x._first == x.ndim - 1, isinstance(y, Selection) and y._first == 0
@@ -253,7 +256,7 @@ def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, An
         if not is_same(x._mask, y._mask):
             return None
         wholes = []
-        for part in (x, y):
+        for part in pair:
             mask, whole = line_of(part, part._first)
             there = Selection(mask, part._first, whole).chosen()
             wholes.append(choice(there, whole, filled(0, (), part.dtype)))
