@@ -230,8 +230,8 @@ def as_input(leaf: Any) -> Tensor:
     return wrap(as_array(leaf))
 
 
-def miss(*args: Any) -> Any:
-    """Return `MISS`: the continuation of an entry on flat leaves that does not fit."""
+def miss(*args: Any, **kwargs: Any) -> Any:
+    """Return `MISS`: the continuation of an entry that does not fit, where Python goes on behind it."""
     return MISS
 
 

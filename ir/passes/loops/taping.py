@@ -28,7 +28,6 @@ from ...dtypes import INT64, is_differentiable
 from ...graph import Function, Instruction, Substitution, Value
 from ...ops.control_flow.counters import while_of_scan, with_step_number
 from ...ops.control_flow.rewinding import WHILE_VJP, own_operands, rewound
-from ...ops.control_flow.versions import is_array
 from ...ops.creation import EMPTY
 from ...registry import OPS, Kind, Strength
 from ...types import TensorType
@@ -70,8 +69,8 @@ def tape_loops(function: Function) -> Function:
 def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
     """The results of a ``while_vjp`` by loops with tapes; None where there are none."""
     own = own_operands(instruction.operands, instruction.attrs["carries"])
-    if not any(map(is_array, instruction.regions[1].results)):
-        return None
+    if not any(step.op.kind.traits.updates_operand for step in instruction.regions[1].instructions()):
+        return None  # steps make whole arrays anew, which a `rewind` keeps as they are
     start = len(b.body)
     loop = _whiles(b, instruction, own)
     defs = {result: step for step in b.body for result in step.results}

@@ -177,6 +177,16 @@ def test_run_on_a_file(loops):
         assert done.out == "b1: f64[4] [1. 2. 3. 4.]\n"
 
 
+def test_run_with_indices_that_are_values(loops):
+    (loops.folder / "gathers.loops").write_text(
+        "kernel @f(b0: i64[3], b1: out i64[1]) { %k: i64 = load b0[0]\n"
+        "%x: i64 = load b0[%k] where 0 <= %k < 3 store b1[0], %x }"
+    )
+    np.savez(loops.folder / "places.npz", b0=np.array([2, 0, 7]))
+    for how in ((), ("--native",)):
+        assert loops("run", "gathers.loops", "--inputs", "places.npz", *how).out == "b1: i64[1] [7]\n"
+
+
 def test_run_of_scheduled_kernels(loops):
     text = loops("opt", "two.loops", "--passes", "parallelize(i, 2) vectorize(i, 4)")
     assert text.code == 1  # @scale has no end that is a number
@@ -210,17 +220,12 @@ def test_run_of_scheduled_kernels(loops):
         (("wrong.loops:rows", "--random", 0), "wrong.loops:8:7: @rows: b1[i + 3*j] may be behind the buffer"),
         (("good.tir", "--random", 0, "--symbol", "n=3"), "--symbol is for kernels in the loop form"),
         (("fails.loops", "--random", 0), "the kernel failed: too small"),
-        (("gathers.loops", "--random", 0, "--native"), "there is no code for indices that are values yet"),
     ],
 )
 def test_run_says_what_is_wrong(loops, arguments, message):
     np.savez(loops.folder / "x.npz", b0=np.arange(3.0))
     np.savez(loops.folder / "other.npz", c=np.arange(3.0))
     (loops.folder / "fails.loops").write_text('kernel @f(b0: f64[1]) { fail "too small" unless 0 <= 0 - 1 }')
-    (loops.folder / "gathers.loops").write_text(
-        "kernel @f(b0: i64[1], b1: out i64[1]) { %k: i64 = load b0[0]\n"
-        "%x: i64 = load b0[%k] where 0 <= %k < 1 store b1[0], %x }"
-    )
     done = loops("run", *arguments)
     assert done.code in (1, 2)
     assert message in done.err
