@@ -121,7 +121,14 @@ class Executable:
         self._variants_lock = ForkLock()
         compiled = self._compilation.run()
         code, self.found = compiled.code, compiled.found
-        self.errors, self.reuses = code.errors, code.reuses
+        self.errors = code.errors
+        #: Results that may be written over a donated parameter: of the type that the program has, where code
+        #: has two reals for a complex number.
+        self.reuses = {
+            result: param
+            for result, param in code.reuses.items()
+            if function.results[result].type == function.params[param].type
+        }
         self.kernels, self.arena_bytes = code.kernels, code.arena_bytes
         self.slow_enough = code.cycles > RELEASE_GIL_CYCLES
         called = [call.instruction.op for call in compiled.host_calls]

@@ -150,7 +150,7 @@ def _log_ndtr(m: Evaluator, x: Any) -> Any:
     upper = 1.0 - tail
     rest = (1.0 - upper) - tail
     negative = x < 0.0
-    return m.log(m.where(negative, scaled * 0.5, upper)) + m.where(negative, x * x * -0.5, rest)
+    return m.log(m.where(negative, scaled * 0.5, upper)) + m.where(negative, (x * -0.5) * x, rest)
 
 
 def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
@@ -232,7 +232,7 @@ def _scaled_exp_of_square(b: Any, scale: float, x: Any, tail: Any) -> Any:
     far = b.logical_and(b.lt(tail, 0.1), b.gt(tail, 0.0))
     square = b.square(x)
     near = b.mul(scale, b.exp(b.where(far, 0.0, square)))
-    value = b.mul(scale, b.div(write(b, "erfcx", b.abs(x)), b.where(far, tail, 1.0)))
+    value = b.div(b.mul(scale, write(b, "erfcx", b.abs(x))), b.where(far, tail, 1.0))
     one = b.exp(b.where(far, b.sub(square, b.stop_gradient(square)), 0.0))
     return b.where(far, b.mul(b.stop_gradient(value), one), near)
 

@@ -85,7 +85,9 @@ def _legendre(m: Evaluator, n: Any, x: Any) -> Any:
 
     def turn(k: Any, now: Any, before: Any) -> tuple[Any, Any, Any]:
         k = k + 1.0
-        return k, (now * x * (2.0 * k - 1.0) - before * (k - 1.0)) / k, now
+        # no factor overflows before the result does, and of two infinite terms the first is the result
+        rest = m.where(m.abs(value_of(now)) < math.inf, before * ((k - 1.0) / k), 0.0)
+        return k, now * x * ((2.0 * k - 1.0) / k) - rest, now
 
     start = m.constant(1.0, x)
     _, value, _ = m.loop(lambda k, now, before: k < degree, turn, 0.0, start, m.constant(0.0, x))

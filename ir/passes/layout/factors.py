@@ -79,9 +79,12 @@ def common(parts: Sequence[Factors]) -> tuple[bool, ...]:
 
 
 def refined(shapes: Iterable[Shape]) -> Shape | None:
-    """The fewest axes that can be merged to any of `shapes`, all of one size; None where there are none."""
+    """The fewest axes that can be merged to any of `shapes`, all of one size; None where there are none, or
+    no elements."""
     places: set[int] = set()
     for shape in shapes:
+        if 0 in shape:
+            return None
         stride = 1
         for size in reversed(shape):
             places.add(stride)

@@ -25,6 +25,7 @@ def _params() -> dict[str, Any]:
 
 def test_a_training_step_is_in_place() -> None:
     step = tj.jit(_step, donate_argnums=0)
+    step(_params(), _params())  # the first entry of a process may be linked behind its first call
     params, gradients = _params(), _params()
     memory = params["b"][1]
     for expected in (0.5, 0.0, -0.5):
@@ -102,6 +103,20 @@ def test_left_alone(name: str) -> None:
         assert np.all(np.asarray(out.detach()) == 0.5)
         assert np.all(np.asarray(p.detach() if isinstance(p, tj.Tensor) else p) == 1.0)
         assert np.all(np.asarray(g) == 1.0)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("c16", (2,)), ("i8", (2, 2)), ("f4", (2, 4)), ("f8", (4,))])
+def test_arrays_of_other_types_and_as_many_bytes(kind: str, shape: tuple[int, ...]) -> None:
+    for function in (lambda a, x: (x,), lambda a, x: (x * 2, a)):
+        f = tj.jit(function, donate_argnums=0)
+        for _ in range(3):
+            a, x = np.ones(shape, kind), np.arange(4.0).reshape(2, 2)
+            for result, expected in zip(f(a, x), function(np.ones(shape, kind), x), strict=True):
+                assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+                np.testing.assert_array_equal(result, expected)
+        g = tj.jit(lambda x, z: x + z.real, donate_argnums=(0, 1))
+        for _ in range(3):
+            assert g(np.ones((2, 2)), np.ones((2, 2), complex)).tolist() == [[2.0, 2.0]] * 2
 
 
 def test_a_capture_with_the_same_memory() -> None:

@@ -247,3 +247,20 @@ def test_logsumexp_of_complex_numbers_and_masks(jitted: bool) -> None:
     value, sign = run(lambda x, m: special.logsumexp(x, axis=1, where=m, return_sign=True))(x, mask)
     assert value.tolist() == [1.0, -np.inf]
     assert sign.tolist() == [1.0, 0.0]
+
+
+def test_results_near_the_largest_number():
+    """No intermediate overflows where the result does not."""
+    special = tj.scipy.special
+    np.testing.assert_allclose(special.log_ndtr(-1.34078e154), -0.5 * 1.34078e154 * 1.34078e154, rtol=1e-15)
+    np.testing.assert_allclose(
+        tj.grad(special.erfcinv)(1.1771759939868e-310), -1.5931640598167e308, rtol=1e-12
+    )
+    slope = tj.grad(lambda x: special.eval_legendre(3, x))
+    np.testing.assert_allclose(slope(-2.8266140992457304e153), 5.992310449541064e307, rtol=1e-14)
+    assert [float(special.eval_legendre(n, -1.2e308)) for n in (1, 2, 3, 4)] == [
+        -1.2e308,
+        np.inf,
+        -np.inf,
+        np.inf,
+    ]

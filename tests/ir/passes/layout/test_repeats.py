@@ -79,3 +79,9 @@ def test_the_gradient_of_a_tile_has_no_sum_over_copies() -> None:
     text = tj.jit(tj.grad(lambda x: tj.sum(tj.tile(x, (3, 2)) ** 2))).lower(x).as_text("fused")
     assert "[90, 80]" not in text
     assert "sum" not in text
+
+
+def test_repeats_of_no_elements():
+    for shape in ((2, 1, 1), (0, 3), (2, 0, 4)):
+        result = tj.jit(lambda x: np.repeat(x, np.zeros(x.shape[-1], int), -1))(np.ones(shape))
+        assert result.shape == (*shape[:-1], 0)
