@@ -63,9 +63,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         result = given_as_array(captured.astype(captured.dtype if dtype is None else dtype))
         return _leaf(result) if requires_grad else result
     array = _copied(as_array(data), None if dtype is None else as_dtype(dtype))
-    result = wrap(array)
-    if is_tracing():
-        result = given_as_array(constant_of(array))
+    result = given_as_array(constant_of(array))
     return result.requires_grad_() if requires_grad else result
 
 
@@ -167,7 +165,7 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
         result = cast(result, result.dtype, copy=True)
     elif order == "A":  # any order is right where nothing is copied
         order = None
-    result = given_as_array(result)
+    result = given_as_array(result, data)
     return result if order is None else _ordered("asarray", result, order, copy)
 
 

@@ -23,7 +23,7 @@ from ..tape.liveness import is_live
 from ..tape.nodes import Node, OpNode, Output
 from ..tape.plans import Pull
 from ..tape.recording import record
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, noted_array, wrap
 
 #: Most elements for which a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
@@ -245,7 +245,7 @@ class Engine:
             tensor._grad = cotangent if grad is None else self.namespace.add(grad, cotangent)
         elif grad is None:
             # a copy: rules may hand on the array of another gradient, or a view
-            tensor._grad = wrap(np.array(cotangent))
+            tensor._grad = noted_array(wrap(np.array(cotangent)))
         elif isinstance(grad._data, Value) or not grad._data.flags.writeable:
             tensor._grad = TENSOR_OPS.add(grad, self.as_tensor(cotangent))
         else:

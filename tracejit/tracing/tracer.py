@@ -110,6 +110,8 @@ class Tracer(Builder):
         self._scalars: set[Value] = set()
         #: Parameters among them that the trace relies on being scalars.
         self.treated_as_scalars: set[Value] = set()
+        #: Values of rank 0 that the trace relies on being arrays.
+        self.treated_as_arrays: set[Value] = set()
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
@@ -192,14 +194,15 @@ class Tracer(Builder):
 
     def treats_as_scalar(self, tensor: Tensor) -> bool:
         """Whether `tensor` is a scalar, where what is traced depends on that: it is noted of parameters."""
-        if not self.is_scalar(tensor):
-            return False
+        is_scalar = self.is_scalar(tensor)
         tracer: Tracer | None = self
         while tracer is not None:
-            if tensor._data in tracer._scalars:
+            if not is_scalar:
+                tracer.treated_as_arrays.add(tensor._data)
+            elif tensor._data in tracer._scalars:
                 tracer.treated_as_scalars.add(tensor._data)
             tracer = tracer.parent
-        return True
+        return is_scalar
 
     def operand_kind(self, value: Any) -> Operand:
         if type(value) is not Value:

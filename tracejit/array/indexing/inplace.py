@@ -17,7 +17,7 @@ from ...arguments.giving_way import gives_way
 from ...base.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
 from ...state import STATE
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, is_eager_scalar
 from ..elementwise import floats, powers, ufuncs
 from ..operands import SCALARS, as_tensor, cast
 from . import access
@@ -64,14 +64,8 @@ def in_place_operator(
     """``x += y`` and the other augmented assignments, which give way to the method `reflected` of `y`."""
 
     def call(x: Tensor, y: Any) -> Any:
-        tracer = STATE.tracer
         try:
-            if (
-                tracer is not None
-                and isinstance(x._data, Value)
-                and not x.shape
-                and tracer.treats_as_scalar(x)
-            ):
+            if not x.shape and _treats_as_scalar(x):
                 return function(x, y)  # the name gets a new one
             return write(x, name, (y,), function, scalars=True)
         except RecursionError as error:  # what else there is to say `function` says
@@ -83,6 +77,12 @@ def in_place_operator(
             raise
 
     return call
+
+
+def _treats_as_scalar(x: Tensor) -> bool:
+    if isinstance(x._data, Value):
+        return STATE.tracer is not None and bool(STATE.tracer.treats_as_scalar(x))
+    return is_eager_scalar(x)
 
 
 def _unary(name: str, function: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:
