@@ -61,9 +61,7 @@ def deep_copied(x: Tensor, memo: dict[int, Any]) -> Tensor:
         return copy(x)
     if x._node is not None:
         raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
-    result = rebuilt(
-        np.array(x._concrete("copying", "x.copy()")), x._requires_grad, not is_eager_scalar(x)
-    )
+    result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad, not is_eager_scalar(x))
     if x._grad is not None:
         result._grad = deep_copied(x._grad, memo)
     return result

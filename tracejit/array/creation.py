@@ -15,7 +15,7 @@ from ..base.errors import DTypeError, ShapeError
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, complex_dtype, default_dtype
 from ..ir.types import as_shape
 from ..tensors.python_values import warn_of_lost_gradient
-from ..tensors.tensor import Tensor, as_array, wrap
+from ..tensors.tensor import Tensor, as_array
 from .memory_order import axes_in_memory, filled_in_memory, in_memory_order
 from .operands import (
     SCALARS,

@@ -102,10 +102,15 @@ def given_as_array(x: Tensor, source: Any = None) -> Tensor:
     if x.shape or not is_scalar(x):
         return x
     if isinstance(x._data, Value):
-        x = _another(x)
-        STATE.tracer.note_array(x)
-        return x
+        return _traced_array(x)
     return noted_array(run("copy", x) if x is source else x)
+
+
+def _traced_array(x: Tensor, source: Tensor | None = None) -> Tensor:
+    """The traced scalar `x` as an array, which it is where `source` is one."""
+    x = _another(x)
+    STATE.tracer.note_array(x, source)
+    return x
 
 
 def given_as_scalar(x: Tensor) -> Tensor:
@@ -117,7 +122,11 @@ def given_as(source: Tensor, x: Tensor) -> Tensor:
     """`x`, which a method of `source` gives: an array of rank 0 where `source` is one, not a scalar."""
     if x.shape or source.shape:
         return x
-    return given_as_scalar(x) if is_scalar(source) else given_as_array(x)
+    if is_scalar(source):
+        return given_as_scalar(x)
+    if isinstance(x._data, Value) and isinstance(source._data, Value) and is_scalar(x):
+        return _traced_array(x, source)
+    return given_as_array(x)
 
 
 def _another(x: Tensor) -> Tensor:

@@ -65,7 +65,7 @@ class FailedCall(Exception):
 
 
 class WritesRank0(Exception):
-    """A function writes an argument of rank 0, which is an array or a scalar: calls are told apart by that."""
+    """A function writes an argument of rank 0, which is an array or a scalar: that tells calls apart."""
 
 
 class CompiledOnlyError(AliasedError):
@@ -183,7 +183,8 @@ class ArgumentRecorder:
         return written or self._containers.is_changed()
 
     def has_written_rank_0(self) -> bool:
-        """Whether the function has written an argument of rank 0, or a transform's input that stands for it."""
+        """Whether the function has written an argument of rank 0, or an input of a transform that stands for
+        it."""
         written = STATE.tracer.treated_as_arrays
         return any(
             not symbol.shape and (symbol._data is not data or data in written)

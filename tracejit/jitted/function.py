@@ -211,7 +211,6 @@ class JitFunction(Exportable, Carriable, Bindable):
     def _compile_for(self, args: tuple[Any, ...]) -> None:
         """Compile for arguments like `args`, with the native entry, whatever NumPy's error state is here."""
 
-
         def compile() -> None:
             call = self._typed_call(args, {})
             leaf, captured = self._specialization(call)

@@ -48,7 +48,8 @@ class Tensor(Signatures):
     """
 
     __slots__ = (
-        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_is_array", "_memory", "_node", "_requires_grad",
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_is_array", "_memory", "_node",
+        "_requires_grad",
     )  # fmt: skip
 
     #: The ndarray, or the Value while tracing.

@@ -106,6 +106,8 @@ class Tracer(Builder):
         self.narrowed: dict[Value, tuple[int, int]] = {}
         #: Tensors of rank 0 that are arrays to Python code, by identity; see `is_scalar`.
         self._rank_0_arrays: dict[int, weakref.ref[Tensor]] = {}
+        #: Values of rank 0 that must be arrays for tensors noted so to be arrays, by the tensors' identity.
+        self._array_sources: dict[int, Value] = {}
         #: Parameters of rank 0 that are immutable scalars.
         self._scalars: set[Value] = set()
         #: Parameters among them that the trace relies on being scalars.
@@ -158,9 +160,17 @@ class Tracer(Builder):
         """Mark `value` as a Python number for type promotion."""
         self._weak.add(value)
 
-    def note_array(self, tensor: Tensor) -> None:
-        """Note that `tensor`, of rank 0, is an array to Python code."""
+    def note_array(self, tensor: Tensor, source: Tensor | None = None) -> None:
+        """Note that `tensor`, of rank 0, is an array to Python code, where `source` is one if that is given."""
         self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
+        if source is not None:
+            self._array_sources[id(tensor)] = self._source_of_array(source)
+
+    def _source_of_array(self, tensor: Tensor) -> Value:
+        """The value that must be an array for `tensor` to be one."""
+        base = tensor._aliases[0] if type(tensor._aliases) is tuple else tensor
+        source: Value = self._array_sources.get(id(base), base._data)
+        return source
 
     def note_scalar(self, tensor: Tensor) -> None:
         """Note that `tensor`, a parameter of rank 0, is an immutable scalar to Python code."""
@@ -198,7 +208,7 @@ class Tracer(Builder):
         tracer: Tracer | None = self
         while tracer is not None:
             if not is_scalar:
-                tracer.treated_as_arrays.add(tensor._data)
+                tracer.treated_as_arrays.add(tracer._source_of_array(tensor))
             elif tensor._data in tracer._scalars:
                 tracer.treated_as_scalars.add(tensor._data)
             tracer = tracer.parent

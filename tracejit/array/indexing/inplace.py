@@ -26,25 +26,16 @@ from .writing import before, check_writeable, count_write, replace, writes_memor
 __all__ = ["METHODS", "in_place_operator"]
 
 
-def write(
-    x: Tensor, name: str, operands: tuple[Any, ...], compute: Callable[..., Tensor], *, scalars: bool = False
-) -> Tensor:
-    """``x`` with ``compute(x, *operands)`` written to it, on behalf of the method `name`.
-
-    With `scalars`, a rank-0 `x` stands for NumPy's immutable scalars as well: a result that does not fit it
-    is returned instead.
-    """
+def write(x: Tensor, name: str, operands: tuple[Any, ...], compute: Callable[..., Tensor]) -> Tensor:
+    """``x`` with ``compute(x, *operands)`` written to it, on behalf of the method `name`."""
     in_memory = writes_memory(x, operands, name)
     old = x if in_memory else before(x)
     result = compute(old, *[old if operand is x else operand for operand in operands])
-    fits = np.can_cast(result.dtype, x.dtype, "same_kind")
-    if scalars and x.ndim == 0 and not (fits and result.shape == ()):
-        return result
     if result.shape != x.shape:
         raise ShapeError(
             f"{name}: the result has shape {result.shape}, which does not fit {x.shape} in place"
         )
-    if not fits:
+    if not np.can_cast(result.dtype, x.dtype, "same_kind"):
         raise DTypeError(
             f"{name}: x has dtype {x.dtype.name}, which cannot take the result's {result.dtype.name}"
         )
@@ -67,7 +58,7 @@ def in_place_operator(
         try:
             if not x.shape and _treats_as_scalar(x):
                 return function(x, y)  # the name gets a new one
-            return write(x, name, (y,), function, scalars=True)
+            return write(x, name, (y,), function)
         except RecursionError as error:  # what else there is to say `function` says
             explain(name, call, (x, y), {}, error)
             raise
