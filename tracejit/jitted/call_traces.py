@@ -79,8 +79,8 @@ def trace_call(
     """Trace a `call` of `jitted`. Where the arguments have values, Python code may ask for them; `prefix` are
     the first answers. Where the function raises and the trace `acts`, the effects before that happen.
 
-    Raises WritesRank0 where calls are to be told apart by what arguments of rank 0 are, and AliasedError where
-    the call cannot be compiled; arrays are then what they were.
+    Raises WritesRank0 where calls are to be told apart by what arguments of rank 0 are, and AliasedError
+    where the call cannot be compiled; arrays are then what they were.
     """
     function, name, static = jitted._fn, jitted._name, jitted._static_argnums
     args, kwargs, dynamic, leaves = call.args, call.kwargs, call.dynamic, call.leaves
