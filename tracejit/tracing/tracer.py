@@ -161,7 +161,7 @@ class Tracer(Builder):
         self._weak.add(value)
 
     def note_array(self, tensor: Tensor, source: Tensor | None = None) -> None:
-        """Note that `tensor`, of rank 0, is an array to Python code; where `source` is one, if it is given."""
+        """Note that `tensor`, of rank 0, is an array to Python code, if `source` is where it is given."""
         self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
         if source is not None:
             self._array_sources[id(tensor)] = self._source_of_array(source)

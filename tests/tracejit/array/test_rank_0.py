@@ -54,7 +54,8 @@ x = tj.tensor(X)
     "make",
     [lambda: x[0], x.sum, lambda: x @ x, lambda: x[0].copy(), lambda: x[0].detach(),
      lambda: x[0].astype("f4"), lambda: pickle.loads(pickle.dumps(x[0])), lambda: copy.copy(x.sum()),
-     lambda: copy.deepcopy(x.sum()), lambda: tj.jit(lambda y: y.sum())(x), lambda: tj.grad(lambda s: s * s)(2.0)],
+     lambda: copy.deepcopy(x.sum()),
+     lambda: tj.jit(lambda y: y.sum())(x), lambda: tj.grad(lambda s: s * s)(2.0)],
 )  # fmt: skip
 def test_scalars(make):
     assert not moves(make())
@@ -64,8 +65,9 @@ def test_scalars(make):
     "make",
     [lambda: tj.tensor(1.0), lambda: tj.zeros(()), lambda: tj.asarray(np.float64(1)),
      lambda: tj.ones(()).detach(), lambda: tj.tensor(X)[0, ...], lambda: tj.tensor([1.0]).reshape(()),
-     lambda: tj.zeros(()).copy(), lambda: tj.zeros(()).astype("f4"), lambda: pickle.loads(pickle.dumps(tj.zeros(()))),
-     lambda: copy.copy(tj.zeros(())), lambda: copy.deepcopy(tj.zeros(())), lambda: tj.asarray(x.sum())],
+     lambda: tj.zeros(()).copy(), lambda: tj.zeros(()).astype("f4"),
+     lambda: pickle.loads(pickle.dumps(tj.zeros(()))), lambda: copy.copy(tj.zeros(())), lambda: copy.deepcopy(tj.zeros(())),
+     lambda: tj.asarray(x.sum())],
 )  # fmt: skip
 def test_arrays(make):
     assert moves(make())
