@@ -409,6 +409,9 @@ class OpNamespace(abc.ABC):
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """`op` of `operands`, in whatever the namespace works with."""
 
+    #: Whether values tell what they were computed from.
+    has_graph = True
+
     def without_factor(self, product: Any, factor: Any) -> Any:
         """``product / factor`` where the graph shows that `product`, or each term of it, has that factor, of
         the same type; else None.

@@ -48,6 +48,8 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 class _NumpyOps(OpNamespace):
     """Ops on ndarrays: the fast way, where nobody differentiates the gradient."""
 
+    has_graph = False
+
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         return op.kernel(*operands, **attrs)
 

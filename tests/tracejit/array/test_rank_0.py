@@ -66,7 +66,8 @@ def test_scalars(make):
     [lambda: tj.tensor(1.0), lambda: tj.zeros(()), lambda: tj.asarray(np.float64(1)),
      lambda: tj.ones(()).detach(), lambda: tj.tensor(X)[0, ...], lambda: tj.tensor([1.0]).reshape(()),
      lambda: tj.zeros(()).copy(), lambda: tj.zeros(()).astype("f4"),
-     lambda: pickle.loads(pickle.dumps(tj.zeros(()))), lambda: copy.copy(tj.zeros(())), lambda: copy.deepcopy(tj.zeros(())),
+     lambda: pickle.loads(pickle.dumps(tj.zeros(()))), lambda: copy.copy(tj.zeros(())),
+     lambda: copy.deepcopy(tj.zeros(())),
      lambda: tj.asarray(x.sum())],
 )  # fmt: skip
 def test_arrays(make):
