@@ -166,7 +166,7 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     if number is not None and not is_complex(ct.dtype):
         y = number
         if y == 2:
-            return b.mul(ct, b.mul(x, 2.0))
+            return b.mul(ct, b.mul(y, x))
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
     if is_complex(ct.dtype):
         # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
