@@ -198,6 +198,7 @@ ENTRY_FUNCTIONS: Final = (
     "PyEval_RestoreThread", "PyErr_Occurred", "PyErr_Clear", "PyLong_AsLongLong", "PyLong_FromLong",
     "Py_IncRef", "Py_DecRef", "PyType_IsSubtype", "PyErr_ExceptionMatches",
     "PyWeakref_NewRef", "Py_FatalError", "PyEval_GetGlobals", "PyUnicode_Tailmatch",
+    "PyObject_GetBuffer",
 )  # fmt: skip
 #: Objects whose addresses it compares with, as symbols ``object_Tensor`` and so on.
 ENTRY_OBJECTS: Final = (
@@ -230,6 +231,9 @@ ARRAY_WRITABLE: Final = ARRAY_PLAIN | WRITEABLE
 # -- eager operations ----------------------------------------------------------------------------------
 
 EAGER: Final = "tracejit_eager"
+#: The function that gives the buffer of a Tensor, and the Python function that gives its array, or raises.
+GET_BUFFER: Final = "tracejit_get_buffer"
+ARRAY_OF: Final = "array_of"
 EAGER_CALL: Final = "tracejit_eager_call"
 EAGER_JOIN: Final = "tracejit_eager_join"
 #: C's functions of <fenv.h> that it calls, beside those of `entry_code`.

@@ -86,6 +86,9 @@ class Builder(OpNamespace):
     def __init__(self) -> None:
         self.params: list[Value] = []
         self.body: list[Instruction] = []
+        #: The instructions of the body by their results, for the first `_indexed` of them.
+        self._definitions: dict[Value, Instruction] = {}
+        self._indexed = 0
         #: Set by the user of the builder: the source line of what is being built.
         self.location: Location | None = None
 
@@ -177,6 +180,58 @@ class Builder(OpNamespace):
     def write(self, instruction: Instruction) -> None:
         """Append `instruction`, which is valid."""
         self.body.append(instruction)
+
+    def without_factor(self, product: Any, factor: Any) -> Any:
+        definition = self._definition(product)
+        name = "" if definition is None else definition.op.name
+        if definition is None or name not in ("add", "mul", "pow"):
+            return None
+        x, y = definition.operands
+        if name == "pow":
+            power = self.known_number(y) if self._are_same(x, factor) else None
+            return self.pow(x, power - 1) if power is not None and power >= 2 else None
+        if name == "add":
+            rests = [self.without_factor(term, factor) for term in (x, y)]
+            return None if any(rest is None for rest in rests) else self.add(*rests)
+        for one, other in ((x, y), (y, x)):
+            if self._are_same(one, factor):
+                return other
+            rest = self.without_factor(one, factor)
+            if rest is not None:
+                return self.mul(rest, other)
+        return None
+
+    def known_number(self, value: Any) -> Any:
+        definition = self._definition(value)
+        if definition is None:
+            return super().known_number(value)
+        if definition.op.name == "broadcast":
+            return self.known_number(definition.operands[0])
+        return definition.attrs["value"] if definition.op.name == "full" else None
+
+    def _are_same(self, x: Any, y: Any) -> bool:
+        """Whether `x` is `y`, or the same op of the same value."""
+        if x is y:
+            return True
+        one, other = self._definition(x), self._definition(y)
+        return (
+            one is not None
+            and other is not None
+            and one.op is other.op
+            and len(one.operands) == 1
+            and one.operands == other.operands
+            and one.attrs == other.attrs
+        )
+
+    def _definition(self, value: Any) -> Instruction | None:
+        """The instruction that gives `value`; None for parameters and numbers."""
+        if self._indexed > len(self.body):
+            self._indexed = 0
+        for instruction in self.body[self._indexed :]:
+            for result in instruction.results:
+                self._definitions[result] = instruction
+        self._indexed = len(self.body)
+        return self._definitions.get(value) if type(value) is Value else None
 
     def repeat(self, instruction: Instruction, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """Append `instruction` on other operands of its own operands' types; returns the results there."""

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeAlias
 
 from ..base.errors import AttributeValueError, TracejitError
 from ..base.records import field, record
-from .dtypes import DType, Operand
+from .dtypes import NUMBERS, DType, Operand
 from .kinds import Kind as Kind
 from .kinds import Strength as Strength
 from .types import TensorType
@@ -408,6 +408,23 @@ class OpNamespace(abc.ABC):
     @abc.abstractmethod
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         """`op` of `operands`, in whatever the namespace works with."""
+
+    #: Whether values tell what they were computed from.
+    has_graph = True
+
+    def without_factor(self, product: Any, factor: Any) -> Any:
+        """``product / factor`` where the graph shows that `product`, or each term of it, has that factor, of
+        the same type; else None.
+
+        The slope of ``norm(x) ** 2`` is ``2 norm(x)`` times that of the norm, which is ``x / norm(x)``:
+        without the factor it has a derivative at 0, too.
+        """
+        return None
+
+    def known_number(self, value: Any) -> Any:
+        """`value` where it is a Python number, or a constant whose elements are all the same one; else
+        None."""
+        return value if type(value) in NUMBERS else None
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)

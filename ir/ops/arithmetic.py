@@ -18,7 +18,6 @@ import numpy as np
 from ...base.errors import DTypeError
 from ..dtypes import (
     BOOL,
-    NUMBERS,
     SHORT_NAME,
     accumulated_in,
     is_complex,
@@ -87,7 +86,10 @@ NEG = elementwise(
 
 def _abs_rule(b: Any, ct: Any, x: Any) -> Any:
     # d|x| = Re(conj(sign x) dx)
-    return b.mul(ct, b.conj(b.direction(x)) if is_complex(x.dtype) else b.sign(x))
+    if not is_complex(x.dtype):
+        return b.mul(ct, b.sign(x))
+    rest = b.without_factor(ct, b.abs(x)) if b.has_graph else None
+    return b.mul(ct, b.conj(b.direction(x))) if rest is None else b.mul(rest, b.conj(x))
 
 
 def _turning(b: Any, ct: Any, x: Any, sign: Any, at_zero: float) -> Any:
@@ -130,9 +132,16 @@ RECIPROCAL = elementwise(
     vjp={"x": lambda b, ct, out: b.neg(b.mul(ct, b.square(out)))},
     emit=lambda b, x: b.div(b.const(1.0, x), x), emit_kinds="f",
 )  # fmt: skip
+
+
+def _sqrt_rule(b: Any, ct: Any, out: Any) -> Any:
+    rest = b.without_factor(ct, out)
+    return b.div(b.mul(ct, 0.5), out) if rest is None else b.mul(rest, 0.5)
+
+
 SQRT = elementwise(
     "sqrt", "x", np.sqrt, doc="the square root", floating=True, cost=5.0,
-    vjp={"x": lambda b, ct, out: b.div(b.mul(ct, 0.5), out)},
+    vjp={"x": _sqrt_rule},
     emit=lambda b, x: b.sqrt(x),
 )  # fmt: skip
 RSQRT = floating_function(
@@ -153,7 +162,11 @@ CBRT = elementwise(
 def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
     # dtype
-    if type(y) in NUMBERS:
+    number = b.known_number(y)
+    if number is not None and not is_complex(ct.dtype):
+        y = number
+        if y == 2:
+            return b.mul(ct, b.mul(y, x))
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
     if is_complex(ct.dtype):
         # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
@@ -303,12 +316,19 @@ INVERSION = define(
     promote=lambda operands: (result_type(*operands),) * 3, eval=_inversion_eval,
     vjp={"x": _inversion_x, "y": _inversion_y, "r": lambda b, ct: None}, emit=_inversion_emit,
 )  # fmt: skip
+
+
+def _hypot_rule(b: Any, ct: Any, x: Any, y: Any, out: Any) -> Any:
+    rest = b.without_factor(ct, out)
+    return b.mul(ct, b.cosine(x, y, out)) if rest is None else b.mul(rest, x)
+
+
 HYPOT = elementwise(
     "hypot", "x y", np.hypot, doc="sqrt(x^2 + y^2) without overflow", floating=True, cost=12.0,
     commutative=True,
     vjp={
-        "x": lambda b, ct, x, y, out: b.mul(ct, b.cosine(x, y, out)),
-        "y": lambda b, ct, x, y, out: b.mul(ct, b.cosine(y, x, out)),
+        "x": lambda b, ct, x, y, out: _hypot_rule(b, ct, x, y, out),
+        "y": lambda b, ct, x, y, out: _hypot_rule(b, ct, y, x, out),
     },
     emit=lambda b, x, y: b.hypot(x, y),
 )  # fmt: skip

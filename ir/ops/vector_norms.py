@@ -76,6 +76,9 @@ def _in_range(b: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> An
 def _rule(b: Any, ct: Any, out: Any, x: Any, axes: tuple[int, ...], ord: float) -> Any:
     """``d n = Re(conj(x) dx) (|x| / n)^(p - 2) / n``, which is that of a multiple of x."""
     shape = tuple(x.shape)
+    rest = b.without_factor(ct, out) if ord == 2 else None
+    if rest is not None:
+        return b.mul(b.cast(spread(b, rest, shape, axes), dtype=x.dtype), conjugate(b, x))
     if 0 not in shape:
         x = _in_range(b, out, x, axes, ord)
         out = b.vector_norm(x, axes=axes, ord=ord)

@@ -29,6 +29,10 @@ class _StrongZeros:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.b, name)
 
+    def without_factor(self, product: Any, factor: Any) -> Any:
+        """Return None: the graph shows strong products, whose other factors may be infinite where one is 0."""
+        return None
+
     def mul(self, x: Any, y: Any) -> Any:
         """x y; `strong_mul` unless that is the same."""
         return (

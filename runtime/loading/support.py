@@ -33,6 +33,7 @@ _kernels_text: Final = _text("kernels.gemm.library", "kernels_text", host)
 
 #: The LLVM text of each part.
 TEXTS: Final[dict[str, Callable[..., str]]] = {
+    "buffers": _text("native.buffers", "buffers_code"),
     "eager": _text("native.eager", "eager_code"),
     "entry": _text("native.entry.code", "entry_code"),
     "float mode": _text("native.float_mode", "float_mode_text", _triple),
@@ -51,7 +52,16 @@ SMALL: Final[dict[str, Callable[..., str]]] = {
     "product kernels": lambda dtype: _kernels_text(dtype, BASELINE.parameters),
 }
 #: Parts that are no faster for being optimised.
-_PLAIN: Final = ("float mode", "flushing main", "interrupts", "single gemm", "pool", "product", "results")
+_PLAIN: Final = (
+    "buffers",
+    "float mode",
+    "flushing main",
+    "interrupts",
+    "single gemm",
+    "pool",
+    "product",
+    "results",
+)
 #: Parts whose text keeps variables in memory.
 _VARIABLES: Final = ("eager", "entry")
 

@@ -16,7 +16,7 @@ from ..dispatch.eager_functions import EagerFunction
 from ..ir.registry import OPS, Builtin
 from ..state import STATE
 from ..tape.views import lies_in_order
-from ..tensors.tensor import Tensor, rebuilt
+from ..tensors.tensor import Tensor, is_eager_scalar, rebuilt
 from . import manipulation
 from .manipulation import ROWS
 from .operands import given_as, run
@@ -61,7 +61,7 @@ def deep_copied(x: Tensor, memo: dict[int, Any]) -> Tensor:
         return copy(x)
     if x._node is not None:
         raise GradientError("only leaf tensors can be deep-copied; use x.detach().copy()")
-    result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad)
+    result = rebuilt(np.array(x._concrete("copying", "x.copy()")), x._requires_grad, not is_eager_scalar(x))
     if x._grad is not None:
         result._grad = deep_copied(x._grad, memo)
     return result

@@ -15,7 +15,7 @@ from ..base.errors import DTypeError, ShapeError
 from ..ir.dtypes import BOOL, INT64, DType, as_dtype, complex_dtype, default_dtype
 from ..ir.types import as_shape
 from ..tensors.python_values import warn_of_lost_gradient
-from ..tensors.tensor import Tensor, as_array, wrap
+from ..tensors.tensor import Tensor, as_array
 from .memory_order import axes_in_memory, filled_in_memory, in_memory_order
 from .operands import (
     SCALARS,
@@ -63,9 +63,7 @@ def tensor(data: Any, dtype: Any = None, *, requires_grad: bool = False) -> Tens
         result = given_as_array(captured.astype(captured.dtype if dtype is None else dtype))
         return _leaf(result) if requires_grad else result
     array = _copied(as_array(data), None if dtype is None else as_dtype(dtype))
-    result = wrap(array)
-    if is_tracing():
-        result = given_as_array(constant_of(array))
+    result = given_as_array(constant_of(array))
     return result.requires_grad_() if requires_grad else result
 
 
@@ -167,7 +165,7 @@ def asarray(data: Any, dtype: Any = None, order: str | None = None, *, copy: boo
         result = cast(result, result.dtype, copy=True)
     elif order == "A":  # any order is right where nothing is copied
         order = None
-    result = given_as_array(result)
+    result = given_as_array(result, data)
     return result if order is None else _ordered("asarray", result, order, copy)
 
 

@@ -38,7 +38,7 @@ from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
-from ..tensors.tensor import Array, Tensor, as_array, wrap
+from ..tensors.tensor import Array, Tensor, as_array, is_eager_scalar, noted_array, wrap
 
 __all__ = ["write_out"]
 
@@ -89,33 +89,50 @@ def is_tracing() -> bool:
     return STATE.tracer is not None
 
 
-def given_as_array(x: Tensor) -> Tensor:
-    """`x`, the result of a function that gives arrays of rank 0, too: itself, or a copy of a scalar."""
-    tracer = STATE.tracer
-    if tracer is not None and not x.shape and isinstance(x._data, Value) and tracer.is_scalar(x):
-        x = _another(x)
-        tracer.note_array(x)
+def is_scalar(x: Tensor) -> bool:
+    """Whether `x` is an immutable scalar to Python code, as NumPy's are, and no array of rank 0."""
+    if x.shape:
+        return False
+    return STATE.tracer.is_scalar(x) if isinstance(x._data, Value) else is_eager_scalar(x)
+
+
+def given_as_array(x: Tensor, source: Any = None) -> Tensor:
+    """`x`, the result of a function that gives arrays of rank 0, too, of its argument `source`: itself, or a
+    copy of a scalar."""
+    if x.shape or not is_scalar(x):
+        return x
+    if isinstance(x._data, Value):
+        return _traced_array(x)
+    return noted_array(run("copy", x) if x is source else x)
+
+
+def _traced_array(x: Tensor, source: Tensor | None = None) -> Tensor:
+    """The traced scalar `x` as an array, which it is where `source` is one."""
+    x = _another(x)
+    STATE.tracer.note_array(x, source)
     return x
 
 
 def given_as_scalar(x: Tensor) -> Tensor:
     """`x`, the result of a function that gives scalars where it has rank 0: then it shares no memory."""
-    tracer = STATE.tracer
-    if tracer is None or x.shape or not isinstance(x._data, Value) or tracer.is_scalar(x):
-        return x
-    return _another(x)
+    return x if x.shape or is_scalar(x) else _another(x)
 
 
 def given_as(source: Tensor, x: Tensor) -> Tensor:
     """`x`, which a method of `source` gives: an array of rank 0 where `source` is one, not a scalar."""
-    tracer = STATE.tracer
-    if tracer is None or x.shape or not source.is_traced:
+    if x.shape or source.shape:
         return x
-    return given_as_scalar(x) if tracer.is_scalar(source) else given_as_array(x)
+    if is_scalar(source):
+        return given_as_scalar(x)
+    if isinstance(x._data, Value) and isinstance(source._data, Value) and is_scalar(x):
+        return _traced_array(x, source)
+    return given_as_array(x)
 
 
 def _another(x: Tensor) -> Tensor:
-    """Another tensor with the value of the traced `x`, in its place in the graph."""
+    """Another tensor with the value of `x`, in its place in the graph."""
+    if not isinstance(x._data, Value):
+        return run("copy", x)
     other = wrap(x._data)
     other._node, other._requires_grad = x._node, x._requires_grad
     return other

@@ -23,7 +23,7 @@ from ..tape.liveness import is_live
 from ..tape.nodes import Node, OpNode, Output
 from ..tape.plans import Pull
 from ..tape.recording import record
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, noted_array, wrap
 
 #: Most elements for which a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
@@ -47,6 +47,8 @@ def _broadcast(x: Any, shape: Shape) -> Any:
 
 class _NumpyOps(OpNamespace):
     """Ops on ndarrays: the fast way, where nobody differentiates the gradient."""
+
+    has_graph = False
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         return op.kernel(*operands, **attrs)
@@ -88,12 +90,69 @@ class TensorOps(OpNamespace):
         setattr(self, name, function.method)
         return function.method
 
+    def without_factor(self, product: Any, factor: Any) -> Any:
+        if product._requires_grad or factor._requires_grad:
+            return _other_factors(product._node, factor if factor._node is None else factor._node)
+        if not (isinstance(product._data, Value) and isinstance(factor._data, Value)):
+            return None
+        rest = STATE.tracer.without_factor(product._data, factor._data)
+        return None if rest is None else wrap(rest)
+
+
+def _other_factors(node: Any, factor: Any) -> Any:
+    """The product at `node` without the factor that stands at another place of the graph; None where that is
+    not one of its factors, or of those of each term."""
+    if not isinstance(node, OpNode) or node.op.name not in ("add", "mul", "pow") or node.saved is None:
+        return None
+    saved, parents = node.values()[0], node.parents
+    if node.op.name == "pow":
+        x, power = saved
+        if not _are_same(parents[0], factor) or type(power) not in NUMBERS or power < 2:
+            return None
+        return TENSOR_OPS.pow(_tensor_at(parents[0], x), power - 1)
+    if node.op.name == "add":
+        rests = [_other_factors(parent, factor) for parent in parents]
+        return None if any(rest is None for rest in rests) else TENSOR_OPS.add(*rests)
+    for one, other in ((0, 1), (1, 0)):
+        if saved[other] is None:
+            continue
+        rest = 1.0 if _are_same(parents[one], factor) else _other_factors(parents[one], factor)
+        if rest is not None:
+            return TENSOR_OPS.mul(_tensor_at(parents[other], saved[other]), rest)
+    return None
+
+
+def _are_same(place: Any, other: Any) -> bool:
+    """Whether two places of the graph are one, or of the same op of the same place."""
+    if place is other:
+        return True
+    return (
+        isinstance(place, OpNode)
+        and isinstance(other, OpNode)
+        and place.op is other.op
+        and len(place.parents) == 1
+        and place.parents[0] is other.parents[0] is not None
+        and place.attrs == other.attrs
+    )
+
+
+def _tensor_at(parent: Any, saved: Any) -> Any:
+    """A saved operand as a Tensor in its place in the graph; a number as it is."""
+    if not isinstance(saved, (np.ndarray, Value)):
+        return saved
+    return (
+        wrap(saved) if parent is None else parent if isinstance(parent, Tensor) else connected(saved, parent)
+    )
+
 
 class _TracedOps(OpNamespace):
     """Ops on the Values of the running trace, in which they are recorded as on the Tensors around them."""
 
     def apply(self, op: Op, operands: tuple[Any, ...], attrs: Attrs) -> Any:
         return STATE.tracer.run_lifted(op, operands, attrs)
+
+    def without_factor(self, product: Any, factor: Any) -> Any:
+        return STATE.tracer.without_factor(product, factor)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = OPS.get(name)
@@ -245,7 +304,7 @@ class Engine:
             tensor._grad = cotangent if grad is None else self.namespace.add(grad, cotangent)
         elif grad is None:
             # a copy: rules may hand on the array of another gradient, or a view
-            tensor._grad = wrap(np.array(cotangent))
+            tensor._grad = noted_array(wrap(np.array(cotangent)))
         elif isinstance(grad._data, Value) or not grad._data.flags.writeable:
             tensor._grad = TENSOR_OPS.add(grad, self.as_tensor(cotangent))
         else:

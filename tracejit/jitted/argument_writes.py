@@ -64,6 +64,10 @@ class FailedCall(Exception):
         self.error = error
 
 
+class WritesRank0(Exception):
+    """A function writes an argument of rank 0, which is an array or a scalar: that tells calls apart."""
+
+
 class CompiledOnlyError(AliasedError):
     """A call that fails as compiled, and not as Python."""
 
@@ -177,6 +181,15 @@ class ArgumentRecorder:
             symbol._data is not data for symbol, data in zip(self._symbols, self._before, strict=True)
         )
         return written or self._containers.is_changed()
+
+    def has_written_rank_0(self) -> bool:
+        """Whether the function has written an argument of rank 0, or an input of a transform that stands for
+        it."""
+        written = STATE.tracer.treated_as_arrays
+        return any(
+            not symbol.shape and (symbol._data is not data or data in written)
+            for symbol, data in zip(self._symbols, self._before, strict=True)
+        )
 
     def writes(self, results: list[Any]) -> ArgumentWrites | None:
         """The writes of the function to its arguments. The values that it wrote are put before its `results`.

@@ -27,7 +27,7 @@ from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
-from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, is_of_python
+from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, WritesRank0, is_of_python
 from .methods import UnchangedAttributes
 from .signatures import (
     JittedCall,
@@ -79,7 +79,8 @@ def trace_call(
     """Trace a `call` of `jitted`. Where the arguments have values, Python code may ask for them; `prefix` are
     the first answers. Where the function raises and the trace `acts`, the effects before that happen.
 
-    Raises AliasedError where the call cannot be compiled; arrays are then what they were.
+    Raises WritesRank0 where calls are to be told apart by what arguments of rank 0 are, and AliasedError
+    where the call cannot be compiled; arrays are then what they were.
     """
     function, name, static = jitted._fn, jitted._name, jitted._static_argnums
     args, kwargs, dynamic, leaves = call.args, call.kwargs, call.dynamic, call.leaves
@@ -111,6 +112,8 @@ def trace_call(
                     raise FailedCall(error) from error
                 raise TraceError(f"{name}: with these arguments {error}; pass others to look at it") from None
             except Exception as error:
+                if not jitted._tells_scalars and watched.has_written_rank_0():
+                    raise WritesRank0 from error
                 merged = STATE.tracer.merged_error
                 if merged is not None and merged is not error:  # which the function has handled, and failed
                     raise merged from error
@@ -126,6 +129,8 @@ def trace_call(
                 STATE.unformatted = outer
             if unformatted:
                 raise unformatted[0]
+            if not jitted._tells_scalars and watched.has_written_rank_0():
+                raise WritesRank0
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 
@@ -167,8 +172,8 @@ def trace_call(
             return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
     except MergedArrayError as error:
         raise ChosenArrayError(f"{name}: {error}") from error
-    except (AliasedError, FailedCall):
-        raise  # the call runs as Python, with all its effects
+    except (AliasedError, FailedCall, WritesRank0):
+        raise  # the call runs as Python, or is traced again, with all its effects
     except Exception as error:
         if isinstance(error, ConcretizationError):
             outside.check_possible()

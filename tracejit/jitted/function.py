@@ -12,7 +12,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from ..tracing.handled_errors import error_state_error, errors_asked
 from ..tracing.inlined_calls import inlined
 from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
-from .argument_writes import CompiledOnlyError, FailedCall
+from .argument_writes import CompiledOnlyError, FailedCall, WritesRank0
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
@@ -63,6 +63,8 @@ else:
     paths = LazyModule(".guard_tree.paths", __package__)
     recompilation = LazyModule(".recompilation", __package__)
     shared_paths = LazyModule(".guard_tree.shared_paths", __package__)
+
+R = TypeVar("R")
 
 #: Most native entries that are tried one after the other before Python walks down the guard tree.
 _MAX_ENTRIES = 6
@@ -113,6 +115,9 @@ class JitFunction(Exportable, Carriable, Bindable):
         self._uncompiled: dict[Any, Any] = {}
         #: Whether a call was traced while NumPy's error state asked for errors: then calls look at it.
         self._meets_error_states = False
+        #: Whether an argument of rank 0 was written in place: then calls with scalars, which nothing writes,
+        #: are other calls.
+        self._tells_scalars = False
         self._use(None)
         self._entries, self._first = 0, "first call"
         watch(self)
@@ -144,7 +149,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         problem: AliasedError | None = None
         failed: BaseException | None = None
         try:
-            return self._descend(call)
+            return self._telling_scalars(lambda: self._descend(call))
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
@@ -184,7 +189,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         latest = None if structure is None else structure.latest
         if latest is not None and (result := latest.native(own)) is not MISS:
             return result
-        signature = self._tree.signature(call.with_types(self._name))
+        signature = self._tree.signature(call.with_types(self._name, tells_scalars=self._tells_scalars))
         shared = None if signature is None else signature.shared
         if shared is not None and not (shared is latest and shared.entries):  # else it was tried
             if shared.no_alias is not None:
@@ -205,11 +210,15 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _compile_for(self, args: tuple[Any, ...]) -> None:
         """Compile for arguments like `args`, with the native entry, whatever NumPy's error state is here."""
-        call = self._typed_call(args, {})
-        with self._tree.lock, np.errstate(all="ignore"):
+
+        def compile() -> None:
+            call = self._typed_call(args, {})
             leaf, captured = self._specialization(call)
             if not leaf.decisions:
                 self._enter(leaf, gradients_of([*call.leaves, *captured]))
+
+        with self._tree.lock, np.errstate(all="ignore"):
+            self._telling_scalars(compile)
 
     def _specialization(
         self, call: JittedCall, outcome: Sequence[Any] = (), decision: Decision | None = None
@@ -322,7 +331,8 @@ class JitFunction(Exportable, Carriable, Bindable):
 
     def _typed_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedCall:
         """The call with these arguments, whose types are known."""
-        return JittedCall(args, kwargs, *self._split(args, kwargs)).with_types(self._name)
+        call = JittedCall(args, kwargs, *self._split(args, kwargs))
+        return call.with_types(self._name, tells_scalars=self._tells_scalars)
 
     @property
     def _name(self) -> str:
@@ -334,12 +344,24 @@ class JitFunction(Exportable, Carriable, Bindable):
             self._meets_error_states = True
             self.clear_cache("NumPy's error state asked for errors")
 
+    def _telling_scalars(self, run: Callable[[], R]) -> R:
+        """The result of `run`, once more where it finds that arrays of rank 0 are to be told from scalars."""
+        random = DEFAULT.state
+        try:
+            return run()
+        except WritesRank0:
+            with self._tree.lock:
+                self._tells_scalars = True
+                self.clear_cache("an argument of rank 0 is written" if self._tree.signatures else self._first)
+        DEFAULT.state = random
+        return run()
+
     # -- compiling --------------------------------------------------------------------------------
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
         """The Function for these arguments, what it captures, and (as `rest`) its result's structure
         and its `ArgumentWrites`."""
-        return trace_call(self, self._typed_call(args, kwargs)).traced
+        return self._telling_scalars(lambda: trace_call(self, self._typed_call(args, kwargs)).traced)
 
     def _donated_leaves(self, call: JittedCall) -> frozenset[int]:
         return donated_leaves(call.structure, call.types, self._static_argnums, *self._donated)

@@ -17,7 +17,7 @@ from ..ir.types import TensorType, tensor_type
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
-from ..tensors.tensor import Tensor, as_array, wrap
+from ..tensors.tensor import Tensor, as_array, is_eager_scalar, noted_array, wrap
 from ..tracing.tracer import scalar_type
 
 if TYPE_CHECKING:
@@ -39,7 +39,12 @@ _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 #: views where they index, and an augmented assignment gives their name a new value.
 NUMPY_SCALAR: Final = "NumPy scalar"
 
-#: The type of one leaf: (dtype, shape); (dtype, shape, `NUMPY_SCALAR`); or the name of a Python scalar type.
+#: The mark of the leaf type of an array of rank 0, of functions that write such arguments: native entries do
+#: not know it from an eager Tensor that is a scalar.
+RANK_0_ARRAY: Final = "rank-0 array"
+
+#: The type of one leaf: (dtype, shape); these and `NUMPY_SCALAR` or `RANK_0_ARRAY`; or the name of a Python
+#: scalar type.
 LeafType = Any
 
 
@@ -70,11 +75,14 @@ class JittedCall:
         self.types: tuple[LeafType, ...] = ()
         self.random: Any = None
 
-    def with_types(self, name: str) -> JittedCall:
+    def with_types(self, name: str, *, tells_scalars: bool) -> JittedCall:
         """The call with the types of its leaves, and with other libraries' arrays as ndarrays. Raises
-        DTypeError for what a jitted function does not take; messages call it `name`."""
+        DTypeError for what a jitted function does not take; messages call it `name`. Where the function
+        `tells_scalars`, arrays of rank 0 and Tensors that are scalars have types of their own."""
         self.leaves = plain_leaves(name, self.leaves, self.dynamic)
         self.types = tuple([leaf_type(name, leaf, i, self.dynamic) for i, leaf in enumerate(self.leaves)])
+        if tells_scalars:
+            self.types = tuple(map(_marked_type, self.leaves, self.types))
         return self
 
     @property
@@ -84,6 +92,13 @@ class JittedCall:
     @property
     def key(self) -> tuple[Any, tuple[LeafType, ...]]:
         return self.structure_key, self.types
+
+
+def _marked_type(leaf: Any, type_: LeafType) -> LeafType:
+    """The type of `leaf` with the mark of scalars, or of arrays, where it has rank 0."""
+    if isinstance(type_, str) or len(type_) > 2 or type_[1]:
+        return type_
+    return (*type_, NUMPY_SCALAR if isinstance(leaf, Tensor) and is_eager_scalar(leaf) else RANK_0_ARRAY)
 
 
 def donated_leaves(
@@ -206,6 +221,11 @@ def is_numpy_scalar(leaf_type: Any) -> bool:
     return not isinstance(leaf_type, str) and leaf_type[-1] == NUMPY_SCALAR
 
 
+def is_rank_0_array(leaf_type: Any) -> bool:
+    """Whether a leaf of this type is noted as an array of rank 0."""
+    return not isinstance(leaf_type, str) and leaf_type[-1] == RANK_0_ARRAY
+
+
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
@@ -227,7 +247,8 @@ def as_input(leaf: Any) -> Tensor:
         return leaf
     if type(leaf) in SCALARS:
         return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
-    return wrap(as_array(leaf))
+    tensor = wrap(as_array(leaf))
+    return noted_array(tensor) if isinstance(leaf, np.ndarray) else tensor
 
 
 def miss(*args: Any, **kwargs: Any) -> Any:

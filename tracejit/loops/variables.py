@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array.indexing.writing import refresh_views, replace, writes_memory
+from ..array.operands import is_scalar
 from ..base.records import record
 from ..ir.graph import Value
 from ..pytree import TreeDef, containers_in, flatten
@@ -219,9 +220,9 @@ def is_traced(value: Any) -> bool:
 
 def is_rank_0_array(value: Any) -> bool:
     """Whether `value` is an array of rank 0, which can be written in place, and not a scalar."""
-    if is_traced(value):
-        return not value.shape and not STATE.tracer.is_scalar(value)
-    return isinstance(value, (Tensor, np.ndarray)) and not value.shape
+    if isinstance(value, Tensor):
+        return not value.shape and not is_scalar(value)
+    return isinstance(value, np.ndarray) and not value.shape
 
 
 def is_array(value: Any) -> bool:

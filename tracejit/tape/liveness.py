@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..ir.graph import Value
 from ..state import STATE
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor, is_eager_scalar, noted_array, wrap
 from .nodes import DEAD, IsNeeded, Node
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def transform_input(data: Any, tensor: Tensor) -> Tensor:
     """`data`, the value of `tensor`, as an input of a transform: no leaf, so that it may be written."""
     result = wrap(data)
     result._node, result._requires_grad = InputNode(data, tensor), True
-    return result
+    is_array = not isinstance(data, Value) and not is_eager_scalar(tensor)
+    return noted_array(result) if is_array else result
 
 
 def retire(inputs: Iterable[Tensor]) -> None:

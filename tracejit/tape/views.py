@@ -23,7 +23,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Builtin, Op
 from ..ir.types import Shape
 from ..state import STATE
-from ..tensors.tensor import Tensor
+from ..tensors.tensor import Tensor, is_eager_scalar
 from .plans import Composite
 
 #: Effort that NumPy spends on two arrays that lie between one another, as columns of a matrix do.
@@ -173,16 +173,15 @@ UNRECORDED = ViewStep.__new__(ViewStep)
 
 
 def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
-    """`view` is `step` of `source` and shares its memory, unless `source` is a scalar of a trace: nothing
-    shares memory with one, as in NumPy."""
-    tracer = STATE.tracer
-    if (
-        tracer is not None
-        and isinstance(source._data, Value)
-        and not source.shape
-        and tracer.is_scalar(source)
-    ):
-        return
+    """`view` is `step` of `source` and shares its memory, unless `source` is a scalar: nothing shares memory
+    with one, as in NumPy. Then the view gets memory of its own."""
+    if not source.shape:
+        if isinstance(source._data, Value):
+            if STATE.tracer is not None and STATE.tracer.is_scalar(source):
+                return
+        elif is_eager_scalar(source):
+            view._data = view._data.copy()
+            return
     if source._memory is None:
         source._memory = [0]
     view._memory = source._memory

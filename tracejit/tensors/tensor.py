@@ -48,7 +48,8 @@ class Tensor(Signatures):
     """
 
     __slots__ = (
-        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_memory", "_node", "_requires_grad",
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_is_array", "_memory", "_node",
+        "_requires_grad",
     )  # fmt: skip
 
     #: The ndarray, or the Value while tracing.
@@ -63,6 +64,8 @@ class Tensor(Signatures):
     _aliases: Any
     #: The `tape.hooks.Hooks` of a leaf, None while it has none.
     _hooks: Any
+    #: Set where a tensor of rank 0 was made as an array; see `is_eager_scalar`.
+    _is_array: bool
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
@@ -331,7 +334,7 @@ class Tensor(Signatures):
         if self._memory is None:
             self._memory = [0]
         result._memory = self._memory
-        return result
+        return result if is_eager_scalar(self) else noted_array(result)
 
     # -- its text ---------------------------------------------------------------------------------
 
@@ -354,18 +357,40 @@ class Tensor(Signatures):
     def __reduce__(self) -> Any:
         if self._node is not None:
             raise GradientError("a tensor inside a graph cannot be pickled; use x.detach()")
-        return rebuilt, (self._concrete("pickling", "the result outside the function"), self._requires_grad)
+        array = self._concrete("pickling", "the result outside the function")
+        return rebuilt, (array, self._requires_grad, not is_eager_scalar(self))
 
 
 LEAVES.add(Tensor)
 KEYS[Tensor] = python_values.key_value
 
 
-def rebuilt(array: Array, requires_grad: bool) -> Tensor:
+def rebuilt(array: Array, requires_grad: bool, is_array: bool = False) -> Tensor:
     """A leaf of what pickles and copies hold of another."""
     result = wrap(as_array(array))
     result._requires_grad = requires_grad
-    return result
+    return noted_array(result) if is_array else result
+
+
+def is_eager_scalar(tensor: Tensor) -> bool:
+    """Whether an eager `tensor` is one of rank 0 for what NumPy has an immutable scalar: an element of an
+    array, or what is computed.
+
+    New arrays (``tensor(1.0)``, ``zeros(())``), their copies, views and leaves that require grad are arrays.
+    """
+    return not (
+        tensor._data.shape
+        or type(tensor._aliases) is tuple
+        or (tensor._requires_grad and tensor._node is None)
+        or hasattr(tensor, "_is_array")
+    )
+
+
+def noted_array(tensor: Tensor) -> Tensor:
+    """The eager `tensor`, noted as an array where it has rank 0."""
+    if not tensor._data.shape:
+        tensor._is_array = True
+    return tensor
 
 
 _new = object.__new__

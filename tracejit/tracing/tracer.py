@@ -106,10 +106,14 @@ class Tracer(Builder):
         self.narrowed: dict[Value, tuple[int, int]] = {}
         #: Tensors of rank 0 that are arrays to Python code, by identity; see `is_scalar`.
         self._rank_0_arrays: dict[int, weakref.ref[Tensor]] = {}
+        #: Values of rank 0 that must be arrays for tensors noted so to be arrays, by the tensors' identity.
+        self._array_sources: dict[int, Value] = {}
         #: Parameters of rank 0 that are immutable scalars.
         self._scalars: set[Value] = set()
         #: Parameters among them that the trace relies on being scalars.
         self.treated_as_scalars: set[Value] = set()
+        #: Values of rank 0 that the trace relies on being arrays.
+        self.treated_as_arrays: set[Value] = set()
         #: The elements of captured arrays when they were captured, by identity.
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
@@ -156,9 +160,17 @@ class Tracer(Builder):
         """Mark `value` as a Python number for type promotion."""
         self._weak.add(value)
 
-    def note_array(self, tensor: Tensor) -> None:
-        """Note that `tensor`, of rank 0, is an array to Python code."""
+    def note_array(self, tensor: Tensor, source: Tensor | None = None) -> None:
+        """Note that `tensor`, of rank 0, is an array to Python code, if `source` is where it is given."""
         self._rank_0_arrays[id(tensor)] = weakref.ref(tensor)
+        if source is not None:
+            self._array_sources[id(tensor)] = self._source_of_array(source)
+
+    def _source_of_array(self, tensor: Tensor) -> Value:
+        """The value that must be an array for `tensor` to be one."""
+        base = tensor._aliases[0] if type(tensor._aliases) is tuple else tensor
+        source: Value = self._array_sources.get(id(base), base._data)
+        return source
 
     def note_scalar(self, tensor: Tensor) -> None:
         """Note that `tensor`, a parameter of rank 0, is an immutable scalar to Python code."""
@@ -192,14 +204,15 @@ class Tracer(Builder):
 
     def treats_as_scalar(self, tensor: Tensor) -> bool:
         """Whether `tensor` is a scalar, where what is traced depends on that: it is noted of parameters."""
-        if not self.is_scalar(tensor):
-            return False
+        is_scalar = self.is_scalar(tensor)
         tracer: Tracer | None = self
         while tracer is not None:
-            if tensor._data in tracer._scalars:
+            if not is_scalar:
+                tracer.treated_as_arrays.add(tracer._source_of_array(tensor))
+            elif tensor._data in tracer._scalars:
                 tracer.treated_as_scalars.add(tensor._data)
             tracer = tracer.parent
-        return True
+        return is_scalar
 
     def operand_kind(self, value: Any) -> Operand:
         if type(value) is not Value:

@@ -17,7 +17,7 @@ from ...arguments.giving_way import gives_way
 from ...base.errors import DTypeError, ShapeError, TracejitError
 from ...ir.graph import Value
 from ...state import STATE
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, is_eager_scalar
 from ..elementwise import floats, powers, ufuncs
 from ..operands import SCALARS, as_tensor, cast
 from . import access
@@ -26,25 +26,16 @@ from .writing import before, check_writeable, count_write, replace, writes_memor
 __all__ = ["METHODS", "in_place_operator"]
 
 
-def write(
-    x: Tensor, name: str, operands: tuple[Any, ...], compute: Callable[..., Tensor], *, scalars: bool = False
-) -> Tensor:
-    """``x`` with ``compute(x, *operands)`` written to it, on behalf of the method `name`.
-
-    With `scalars`, a rank-0 `x` stands for NumPy's immutable scalars as well: a result that does not fit it
-    is returned instead.
-    """
+def write(x: Tensor, name: str, operands: tuple[Any, ...], compute: Callable[..., Tensor]) -> Tensor:
+    """``x`` with ``compute(x, *operands)`` written to it, on behalf of the method `name`."""
     in_memory = writes_memory(x, operands, name)
     old = x if in_memory else before(x)
     result = compute(old, *[old if operand is x else operand for operand in operands])
-    fits = np.can_cast(result.dtype, x.dtype, "same_kind")
-    if scalars and x.ndim == 0 and not (fits and result.shape == ()):
-        return result
     if result.shape != x.shape:
         raise ShapeError(
             f"{name}: the result has shape {result.shape}, which does not fit {x.shape} in place"
         )
-    if not fits:
+    if not np.can_cast(result.dtype, x.dtype, "same_kind"):
         raise DTypeError(
             f"{name}: x has dtype {x.dtype.name}, which cannot take the result's {result.dtype.name}"
         )
@@ -64,16 +55,10 @@ def in_place_operator(
     """``x += y`` and the other augmented assignments, which give way to the method `reflected` of `y`."""
 
     def call(x: Tensor, y: Any) -> Any:
-        tracer = STATE.tracer
         try:
-            if (
-                tracer is not None
-                and isinstance(x._data, Value)
-                and not x.shape
-                and tracer.treats_as_scalar(x)
-            ):
+            if not x.shape and _treats_as_scalar(x):
                 return function(x, y)  # the name gets a new one
-            return write(x, name, (y,), function, scalars=True)
+            return write(x, name, (y,), function)
         except RecursionError as error:  # what else there is to say `function` says
             explain(name, call, (x, y), {}, error)
             raise
@@ -83,6 +68,12 @@ def in_place_operator(
             raise
 
     return call
+
+
+def _treats_as_scalar(x: Tensor) -> bool:
+    if isinstance(x._data, Value):
+        return STATE.tracer is not None and bool(STATE.tracer.treats_as_scalar(x))
+    return is_eager_scalar(x)
 
 
 def _unary(name: str, function: Callable[[Any], Tensor]) -> Callable[[Tensor], Tensor]:

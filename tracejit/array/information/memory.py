@@ -90,7 +90,7 @@ def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
     Semantics: ``numpy.require``.
     """
     x = as_tensor(data)
-    x = given_as_array(x if dtype is None else cast(x, as_dtype(dtype)))
+    x = given_as_array(x if dtype is None else cast(x, as_dtype(dtype)), data)
     names = {name[:1].upper() for name in requirements or ()}
     if "F" in names:
         return asfortranarray(x)

@@ -298,6 +298,7 @@ def bind() -> None:
         setattr(Tensor, name, checked(name, _named(name, function)))
     for name, function in {**torch.METHODS, **ndarray.METHODS, **METHODS}.items():
         setattr(Tensor, name, checked(name, _method(function)))
+    ndarray.become_buffers()
     for name in ("zero_grad", "requires_grad_", "__contains__"):
         setattr(Tensor, name, checked(name, getattr(Tensor, name)))
     Tensor.__array_ufunc__ = protocol.array_ufunc  # type: ignore[assignment,method-assign]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -12,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...base.errors import ArgumentError, DTypeError, GradientError, ShapeError
+from ...base.loading import load_module
+from ...dispatch.native_ops import entry_layout_of_tensors, when_linked
 from ...ir.dtypes import is_complex
 from ...provided import NAMESPACE
 from ...tape.hooks import move_retained
@@ -103,9 +106,18 @@ def _dumps(x: Tensor) -> bytes:
 
 
 def _buffer(x: Tensor, flags: int) -> memoryview:
-    """``memoryview(x)``, from Python 3.12 on."""
+    """``memoryview(x)``, which Python 3.12 asks for here; before, `become_buffers` fills the slot."""
     array: Any = x.numpy()
     return memoryview(array)
+
+
+def become_buffers() -> None:
+    """Let Tensors be buffers on a Python that does not ask for ``__buffer__``."""
+    if sys.version_info < (3, 12):
+        buffers = load_module("...runtime.native.buffers", __package__)
+        slot = buffers.BufferSlot(Tensor, Tensor.numpy, entry_layout_of_tensors)
+        slot.fill()
+        when_linked(lambda natives: None if natives is None else slot.link())
 
 
 METHODS: Final[dict[str, Callable[..., Any]]] = {

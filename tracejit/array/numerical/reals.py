@@ -83,10 +83,10 @@ def real_if_close(x: Any, tol: float = 100) -> Tensor:
     """
     tensor = as_tensor(x)
     if not is_complex(tensor.dtype):
-        return given_as_array(tensor)
+        return given_as_array(tensor, x)
     limit = tol * float(np.finfo(tensor.dtype).eps) if tol > 1 else tol
     parts = tensor.detach()._concrete("real_if_close", "tj.real").imag
-    return given_as_array(real(tensor) if bool(np.all(np.abs(parts) < limit)) else tensor)
+    return given_as_array(real(tensor) if bool(np.all(np.abs(parts) < limit)) else tensor, x)
 
 
 def isreal(x: Any) -> Tensor:

@@ -42,7 +42,7 @@ from ...pytree import _key_order, tree_leaves, tree_map
 from ...runtime.native.entry import array_spec, can_enter, make_entry, make_passing_entry, scalar_spec
 from ...state import LINALG_NAN, LINALG_RAISE, STATE
 from ...tensors.tensor import Tensor
-from ..signatures import is_numpy_scalar
+from ..signatures import is_numpy_scalar, is_rank_0_array
 
 if TYPE_CHECKING:
     from ...frontend.values import Source
@@ -87,7 +87,7 @@ def make_entries(
     recorded by it, without one those that are not recorded."""
     layout = entry_layout_of_tensors()
     compiled = leaf.compiled if plan is None else plan.forward
-    if layout is None or not can_enter(compiled.function):
+    if layout is None or not can_enter(compiled.function) or any(map(is_rank_0_array, leaf.leaf_types)):
         return None, None
     bindings, executable, results = leaf.bindings, compiled.executable, compiled.function.results
     keep: list[Any] = [bindings, leaf.static, leaf.namespace]
