@@ -36,12 +36,13 @@ from .argument_writes import CompiledOnlyError, FailedCall
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
+from .disabling import jit_is_disabled
 from .exporting import Carriable, Exportable
 from .guard_tree.entries import results_as_arrays
 from .guard_tree.nodes import MAX_PATHS, GuardTree, Signature
 from .guard_tree.specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .methods import Bindable, is_instance, is_method
-from .registry import jit_is_disabled, watch
+from .registry import watch
 from .signatures import (
     MISS,
     JittedCall,
@@ -53,7 +54,7 @@ from .signatures import (
 from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
-    from ..tools.viewer import View
+    from ..tools.viewer.views import View
     from . import lowered, recompilation
     from .explaining import Explanation
     from .guard_tree import paths, shared_paths
