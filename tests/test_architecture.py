@@ -23,6 +23,7 @@ from tests.floors import (
     loads_by_itself,
     names_of_machines,
     room_of,
+    sentences_of_machines,
     tables,
     unrelated,
     upward,
@@ -219,6 +220,9 @@ def test_ir_knows_no_machine() -> None:
         for name in [*names_of_machines(path.read_text()), *{path.stem, path.parent.name}]
         if names_of_machines(name)
     ]
+    wrong += [
+        f"{name_of(path)}: {line}" for path in files for line in sentences_of_machines(path.read_text())
+    ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -252,6 +256,19 @@ def test_an_import_of_passes_in_codegen_is_seen(text: str) -> None:
 def test_a_name_of_the_machine_is_seen(text: str) -> None:
     assert names_of_machines(text)
     assert not names_of_machines("planes = registry.registered(MAX_PLANES)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#: Lanes run along the last axis.\nX = 1",
+        '"""Loops that\nare compiled to registers."""',
+        "x = 1  # in a register",
+    ],
+)
+def test_a_sentence_about_the_machine_is_seen(text: str) -> None:
+    assert sentences_of_machines(text)
+    assert not sentences_of_machines('"""Registers the op `name` in the registry; see planes."""')
 
 
 @pytest.mark.parametrize("layer", LAYERS)

@@ -2,8 +2,8 @@
 
     convolve(x, w)  =  w[0, 0] x[:-1, :-1] + w[0, 1] x[:-1, 1:] + ...
 
-The lanes of a convolution are its output channels; a single channel would fill one lane. As arithmetic the
-lanes lie along rows of pixels, and the sum is one nest with what is around it.
+The vectors of a convolution hold its output channels; a single channel would leave them nearly empty. As
+arithmetic they lie along rows of pixels, and the sum is one nest with what is around it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...graph import Instruction, Value
 from ...registry import OPS
 from ..rewriting import Definitions
 
-#: Elements of a kernel, and columns of the result: fewer are no lanes.
+#: Elements of a kernel, and columns of the result: fewer fill no vectors.
 MOST_ELEMENTS: Final = 25
 LEAST_COLUMNS: Final = 16
 

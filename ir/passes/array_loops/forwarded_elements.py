@@ -1,5 +1,5 @@
 """Scalar replacement of array elements that a step reads where an earlier step wrote them: they become
-carries, which are in registers.
+carries.
 
     y[i] = a * y[i - 1] + x[i]                        last = a * last + x[i]
                                                       y[i] = last

@@ -11,7 +11,7 @@ from ...graph import Value
 from ...grouping.inlining import MOST_COLUMNS
 from ...types import Shape
 
-#: Lanes run along the last axis, which is as long as this.
+#: Vectors lie along the last axis, which is as long as this.
 LEAST_COLUMNS: Final = 16
 
 
