@@ -16,7 +16,7 @@ from ..indexing.access import getitem
 from ..indexing.taking import take
 from ..manipulation import ravel
 from ..operands import as_tensor, filled, given_as_array, promoted_arrays, reshaped, run
-from ..sorting import check_options
+from ..ordering.sorting import check_options
 from . import sized
 from .masked_selection import Selection, distinct
 
