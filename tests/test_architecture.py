@@ -401,6 +401,16 @@ def classes() -> Iterator[tuple[str, Path]]:
                 yield node.name, path
 
 
+def constants() -> Iterator[tuple[str, Path]]:
+    """Constants of modules, and where they are defined."""
+    for path in sources():
+        for node in parsed(path).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                for name in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(name, ast.Name) and name.id.isupper():
+                        yield name.id, path
+
+
 def test_a_class_name_has_one_meaning() -> None:
     homes: dict[str, list[str]] = {}
     for name, path in classes():
@@ -415,7 +425,7 @@ def test_names_keep_to_the_glossary() -> None:
         re.findall(r"^\| (\w+) \| (.+) \|$", text[text.index("| not | but |") :], re.MULTILINE)[1:]
     )
     assert "brief" in replaced
-    names = [(path.stem, path) for path in sources()] + list(classes())
+    names = [(path.stem, path) for path in sources()] + list(classes()) + list(constants())
     wrong = [
         f"{name_of(path)}: {name}: say {replaced[word]!r} for {word!r}"
         for name, path in names

@@ -68,7 +68,7 @@ else:
 #: Most native entries that are tried one after the other before Python walks down the guard tree.
 _MAX_ENTRIES = 6
 #: Number of times that a function is traced anew where what it reads changes meanwhile.
-_MOST_ATTEMPTS = 4
+_MAX_ATTEMPTS = 4
 
 
 class JitFunction(Exportable, Carriable, Bindable):
@@ -246,7 +246,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         Raises TraceError where what the function reads changes all the time."""
         if self._meets_error_states and (asked := errors_asked()):
             raise error_state_error(self._name, asked)
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             signature = self._tree.signature(call)
             before = None if signature is None else signature.before(outcome)
             if before is not None:

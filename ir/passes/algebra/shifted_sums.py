@@ -18,17 +18,17 @@ from ...registry import OPS
 from ..rewriting import Definitions
 
 #: Elements of a kernel, and columns of the result: fewer fill no vectors.
-MOST_ELEMENTS: Final = 25
-LEAST_COLUMNS: Final = 16
+MAX_ELEMENTS: Final = 25
+MIN_COLUMNS: Final = 16
 
 
 def shifted_sums(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """A convolution of a single channel with a short kernel as a sum of shifted images."""
     (x, w), result, attrs = instruction.operands, instruction.result, instruction.attrs
     kernel, padding = w.shape[-2:], attrs["padding"]
-    if w.shape[:-2] != (1, 1) or math.prod(kernel) > MOST_ELEMENTS or result.dtype.kind != "f":
+    if w.shape[:-2] != (1, 1) or math.prod(kernel) > MAX_ELEMENTS or result.dtype.kind != "f":
         return None
-    if result.shape[-1] < LEAST_COLUMNS or attrs["stride"] != (1, 1) or min(padding) < 0:
+    if result.shape[-1] < MIN_COLUMNS or attrs["stride"] != (1, 1) or min(padding) < 0:
         return None
     rank = x.type.ndim
     padded = x

@@ -21,7 +21,7 @@ from ....base.records import record
 from ...access import identity, resolve
 from ...graph import Instruction, Value
 from ...grouping.groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole
-from ...grouping.inlining import MOST_COLUMNS, Reads, is_computed, parts_of
+from ...grouping.inlining import MAX_COLUMNS, Reads, is_computed, parts_of
 from ...grouping.reasons import (
     CYCLE,
     FAR_COLUMNS,
@@ -314,5 +314,5 @@ def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype
     columns = math.prod(domain[axis] for axis in outer)
     nbytes = math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize
     if outer and columns <= FEW_COLUMNS and outer[0] > max(axes or (0,)):
-        return columns <= MOST_COLUMNS and nbytes > machine().l1_bytes // 8
+        return columns <= MAX_COLUMNS and nbytes > machine().l1_bytes // 8
     return nbytes > long_row_bytes()
