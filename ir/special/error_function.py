@@ -8,14 +8,18 @@ Small arrays take ``math``'s functions element by element, which are as exact, a
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...base.number_tables import Tables
+from ...base.loading import LazyModule
 from ..dtypes import FLOAT64
+
+if TYPE_CHECKING:
+    from . import coefficients
+else:
+    coefficients = LazyModule(".coefficients", __package__)
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +32,6 @@ _MIDDLE: Final = 1.25
 _FAR: Final = 1 / 0.35
 #: erf is 1 from 6 on; erfc is 0 from here on.
 _END: Final = 28.0
-_TABLES: Final = Tables(os.path.join(os.path.dirname(__file__), "data", "error_function.txt"))
 
 _each_erf: Final = np.frompyfunc(math.erf, 1, 1)
 _each_erfc: Final = np.frompyfunc(math.erfc, 1, 1)
@@ -71,37 +74,37 @@ def _by_ranges(x: Array, dtype: Any, each: Any, *formulas: Callable[[Array], Arr
 
 
 def _erf_near(x: Array) -> Any:
-    return x + x * _quotient(x * x, _TABLES.NEAR_P, _TABLES.NEAR_Q)
+    return x + x * _quotient(x * x, "NEAR")
 
 
 def _erf_middle(x: Array) -> Any:
-    return np.copysign(_TABLES.AT_1 + _quotient(np.abs(x) - 1.0, _TABLES.MIDDLE_P, _TABLES.MIDDLE_Q), x)
+    return np.copysign(_at_1() + _quotient(np.abs(x) - 1.0, "MIDDLE"), x)
 
 
 def _erf_far(x: Array) -> Any:
-    return np.copysign(1.0 - _tail(np.abs(x), _TABLES.FAR_P, _TABLES.FAR_Q), x)
+    return np.copysign(1.0 - _tail(np.abs(x), "FAR"), x)
 
 
 def _erf_end(x: Array) -> Any:
-    return np.copysign(1.0 - _tail(np.abs(x), _TABLES.END_P, _TABLES.END_Q), x)
+    return np.copysign(1.0 - _tail(np.abs(x), "END"), x)
 
 
 def _erfc_near(x: Array) -> Array:
     # 1 - (x + rest) would lose bits where erfc is far below 1
-    return 0.5 - (x * _quotient(x * x, _TABLES.NEAR_P, _TABLES.NEAR_Q) + (x - 0.5))
+    return 0.5 - (x * _quotient(x * x, "NEAR") + (x - 0.5))
 
 
 def _erfc_middle(x: Array) -> Any:
     sign = np.copysign(1.0, x)
-    return (1.0 - sign * _TABLES.AT_1) - sign * _quotient(np.abs(x) - 1.0, _TABLES.MIDDLE_P, _TABLES.MIDDLE_Q)
+    return (1.0 - sign * _at_1()) - sign * _quotient(np.abs(x) - 1.0, "MIDDLE")
 
 
 def _erfc_far(x: Array) -> Any:
-    return _reflected(_tail(np.abs(x), _TABLES.FAR_P, _TABLES.FAR_Q), x)
+    return _reflected(_tail(np.abs(x), "FAR"), x)
 
 
 def _erfc_end(x: Array) -> Any:
-    return _reflected(_tail(np.abs(x), _TABLES.END_P, _TABLES.END_Q), x)
+    return _reflected(_tail(np.abs(x), "END"), x)
 
 
 def _reflected(tail: Array, x: Array) -> Any:
@@ -110,23 +113,30 @@ def _reflected(tail: Array, x: Array) -> Any:
     return (1.0 - sign) + sign * tail
 
 
-def _tail(x: Array, over: Sequence[float], under: Sequence[float]) -> Any:
-    """erfc of x >= _MIDDLE."""
+def _tail(x: Array, part: str) -> Any:
+    """erfc of x >= _MIDDLE, by the quotient of its `part`."""
     x = np.minimum(x, _END)
     z = (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(FLOAT64)
-    rest = (z - x) * (z + x) + _quotient(1.0 / (x * x), over, under)
+    rest = (z - x) * (z + x) + _quotient(1.0 / (x * x), part)
     return np.exp(-z * z - 0.5625) * np.exp(rest) / x
 
 
-def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
-    return _polynomial(x, over) / _polynomial(x, under)
+def _quotient(x: Array, part: str) -> Array:
+    """P(x) / Q(x), with the tables of a `part` of the line."""
+    tables = coefficients.error_function
+    return _polynomial(x, getattr(tables, f"{part}_P")) / _polynomial(x, getattr(tables, f"{part}_Q"))
 
 
-def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+def _at_1() -> float:
+    """A number of 24 bits that is about erf 1."""
+    return coefficients.error_function.AT_1  # type: ignore[no-any-return]
+
+
+def _polynomial(x: Array, numbers: Sequence[float]) -> Array:
     """Horner's rule, the constant term first, in one array."""
-    total: Array = x * coefficients[-1]
-    for coefficient in coefficients[-2:0:-1]:
+    total: Array = x * numbers[-1]
+    for coefficient in numbers[-2:0:-1]:
         total += coefficient
         total *= x
-    total += coefficients[0]
+    total += numbers[0]
     return total
