@@ -386,8 +386,8 @@ def test_a_circle_is_seen() -> None:
     upper, lower = "tracejit.jitted.jit", "tracejit.jitted.function"
     assert lower in graph[upper]
     graph["tracejit.state"] |= {upper}
-    (large,) = [component for component in circles(graph) if len(component) > MAX_CIRCLE]
-    assert {"tracejit.state", upper, lower} <= set(large)
+    large = [component for component in circles(graph) if len(component) > MAX_CIRCLE]
+    assert any({"tracejit.state", upper, lower} <= set(component) for component in large)
     assert [sorted(c) for c in circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()})] == [
         ["a", "b", "c"]
     ]
