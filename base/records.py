@@ -146,6 +146,6 @@ def _made_later(name: str, source: Callable[[int], str], fields: Sequence[str]) 
     return first
 
 
-def _repr(self: Any) -> str:
-    values = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self).__slots__)
-    return f"{type(self).__name__}({values})"
+def _repr(instance: Any) -> str:
+    values = ", ".join(f"{name}={getattr(instance, name)!r}" for name in type(instance).__slots__)
+    return f"{type(instance).__name__}({values})"

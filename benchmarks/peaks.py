@@ -32,7 +32,7 @@ from .workloads import WORKLOADS, chosen, only_option
 #: Largest ratio of tracejit's peak to the best peer's.
 LIMIT: Final = 1.2
 #: Peaks below this are noise: Python objects, stacks, batches in which the kernel counts pages.
-LEAST_BYTES: Final = 2**20
+MIN_BYTES: Final = 2**20
 PEERS: Final = ("jax", COMPILED_TORCH)
 _STATUS: Final = Path("/proc/self/status")
 
@@ -98,9 +98,9 @@ def row(name: str, peaks: dict[str, int | None]) -> tuple[tuple[str, ...], bool]
     ours, others = peaks[OURS], [peak for key, peak in peaks.items() if key != OURS and peak is not None]
     if ours is None or not others:
         return (*cells, ""), False
-    if ours < LEAST_BYTES:
+    if ours < MIN_BYTES:
         return (*cells, "under 1 MB"), False
-    ratio = ours / max(min(others), LEAST_BYTES)
+    ratio = ours / max(min(others), MIN_BYTES)
     return (*cells, f"{ratio:.2f}"), ratio > LIMIT
 
 

@@ -81,7 +81,7 @@ PRODUCT_KERNELS: Final = ("micro", "pack")
 PRODUCT_TABLE: Final = "product_kernels"
 
 #: The symbol of the numbers of a function that is a single GEMM: `single_gemm.NUMBERS`.
-LONE_NUMBERS: Final = "single_gemm_numbers"
+SINGLE_GEMM_NUMBERS: Final = "single_gemm_numbers"
 
 
 #: A function of code that keeps scratch blocks: it frees what else is kept, while calls may be in the code.
@@ -241,7 +241,7 @@ FLAG_FUNCTIONS: Final = ("fetestexcept", "feclearexcept")
 #: The symbol of an inner loop of a special function.
 SPECIAL_LOOP: Final = "tracejit_special_loop"
 #: Results of more elements are NumPy's business: it lets go of the GIL, and overhead is nothing there.
-MOST_ELEMENTS: Final = 4096
+MAX_ELEMENTS: Final = 4096
 
 #: The words of a table: whether operands and result are Tensors or ndarrays, how many operands the op takes,
 #: the Python callables for what does not fit and for recording, and how many loops follow.
@@ -261,14 +261,14 @@ CALL_TABLE: Final = (
 )  # fmt: skip
 SECOND: Final = {"any": 0, "key": 1, "axis": 2, "matrix": 3, "shape": 4, "terms": 5, "ints": 6}
 #: Number of arguments that a call has fewer of.
-MOST_ARGUMENTS: Final = 8
+MAX_ARGUMENTS: Final = 8
 #: The words of the table of what joins arrays: whether the axis is a new one, the callables, and how many
 #: dtypes follow.
 JOIN_TABLE: Final = ("stacking", "slow", "remember", "kinds")
 #: The words of a dtype: its descriptor, the bytes of an element, and whether results can require gradients.
 JOIN_KIND: Final = ("descr", "bytes", "floating")
 #: Most arrays that are joined, and highest rank of the result.
-MOST_JOINED: Final = 512
+MAX_JOINED: Final = 512
 JOIN_RANK: Final = 16
 #: Conversions of Python numbers to operands beside arrays of a dtype.
 EAGER_NUMBERS: Final = {"none": 0, "f64": 1, "f32": 2, "i64": 3, "i32": 4}

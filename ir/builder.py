@@ -40,8 +40,8 @@ _ELEMENTWISE = Kind.ELEMENTWISE
 
 #: Cache of inferred result types of ops without attributes. Keys are the identities of the type rule and of
 #: the operand types, because comparing types takes longer than the rule; entries keep these objects alive.
-_KNOWN: dict[tuple[int, ...], tuple[Any, tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
-_MOST_KNOWN = 1 << 12
+_INFERRED: dict[tuple[int, ...], tuple[Any, tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
+_MAX_INFERRED = 1 << 12
 
 
 @record(eq=False)
@@ -67,13 +67,13 @@ def _inferred(op: Op, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
     """Infer the result types of `op`, without attributes, for operands of `types`, from a cache."""
     rule = op.infer
     key = (id(rule), *map(id, types))
-    known = _KNOWN.get(key)
+    known = _INFERRED.get(key)
     if known is not None:
         return known[2]
     inferred = rule(types, {})
-    if len(_KNOWN) >= _MOST_KNOWN:
-        _KNOWN.clear()
-    _KNOWN[key] = rule, types, inferred
+    if len(_INFERRED) >= _MAX_INFERRED:
+        _INFERRED.clear()
+    _INFERRED[key] = rule, types, inferred
     return inferred
 
 
@@ -142,7 +142,7 @@ class Builder(OpNamespace):
         (result,) = self.append(op, matched, attrs)
         by_value = op.name in COMPARISONS and int in map(self.operand_kind, operands)
         if not attrs and not by_value:
-            if len(PLANS) >= _MOST_KNOWN:
+            if len(PLANS) >= _MAX_INFERRED:
                 PLANS.clear()
             types = tuple([each.type if type(each) is Value else type(each) for each in operands])
             kept = [value is operand for value, operand in zip(matched, operands, strict=True)]

@@ -131,13 +131,13 @@ def as_shape(op: str, shape: Any, parameter: str = "a shape") -> Shape:
     result = _sizes(op, shape, parameter)
     if result and min(result) < 0:
         raise ShapeError(f"{op}: negative dimensions are not allowed, got {result}")
-    if result and (max(result) > _MOST_ELEMENTS or math.prod(result) > _MOST_ELEMENTS):
+    if result and (max(result) > _MAX_ELEMENTS or math.prod(result) > _MAX_ELEMENTS):
         raise ShapeError(f"{op}: an array of shape {result} is too large")
     return result
 
 
 #: NumPy's limit too: sizes and offsets are signed integers of 64 bits.
-_MOST_ELEMENTS: Final = 2**63 - 1
+_MAX_ELEMENTS: Final = 2**63 - 1
 
 
 def _no_integer(

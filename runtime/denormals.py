@@ -47,13 +47,13 @@ def flushing(library: Library) -> Library:
 
 
 #: The machines whose floating-point mode is known, by `platform.machine`.
-_KNOWN: Final = ("x86_64", "amd64", "i686", "aarch64", "arm64")
+_MACHINES: Final = ("x86_64", "amd64", "i686", "aarch64", "arm64")
 
 
 def check_can_flush(caller: str) -> None:
     """Raise TracejitError where this machine's floating-point mode is not known."""
     machine = platform.machine()
-    if machine.lower() not in _KNOWN:
+    if machine.lower() not in _MACHINES:
         raise TracejitError(f"{caller}: denormal numbers can be flushed on x86 and Arm, this is {machine}")
 
 

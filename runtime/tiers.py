@@ -28,7 +28,7 @@ _SAVED_PER_MODULE: Final = 3.0
 _SAVED_PER_CHARACTER: Final = 0.0009
 _CYCLES_PER_MILLISECOND: Final = 3e6
 #: Milliseconds that a baseline tier must save: for less the thread and the second linking cost what it gains.
-_LEAST_SAVED: Final = 1.0
+_MIN_SAVED: Final = 1.0
 #: The background begins when no call has compiled for so long.
 _QUIET_SECONDS: Final = 0.03
 #: Seconds for which the end of a process, and what sends functions to others, wait for code that later ones
@@ -50,7 +50,7 @@ def saves_time(text: str, slower: float) -> bool:
     if os.environ.get("TRACEJIT_TIERS") == "always":
         return True
     saved = _SAVED_PER_MODULE + _SAVED_PER_CHARACTER * len(text)
-    return saved - slower / _CYCLES_PER_MILLISECOND > _LEAST_SAVED
+    return saved - slower / _CYCLES_PER_MILLISECOND > _MIN_SAVED
 
 
 class Abandoned(Exception):

@@ -8,7 +8,9 @@ longer is its room.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -51,8 +53,9 @@ EXCEPTIONS = {
 }
 #: Rooms that no module of a folder imports, though they stand below it: (folder, room).
 UNRELATED = (("codegen", "ir.passes"),)
-#: Words of machines, which no name in `ir` has: passes ask `ir/capabilities.py`.
+#: Words of machines, which no name and no sentence in `ir` has: passes ask `ir/capabilities.py`.
 MACHINE_WORDS = frozenset({"register", "registers", "lane", "lanes", "simd"})
+_MACHINES = re.compile(r"\b(lanes?|simd|registers|an? register)\b(?! the| it| all)", re.IGNORECASE)
 #: Functions and classes that take names of modules: `load_module`, `LazyModule`,
 #: `OnDemand` and `Provided.provide`.
 LOADERS = ("load_module", "_load_module", "LazyModule", "OnDemand", "provide")
@@ -174,6 +177,18 @@ def names_of_machines(text: str) -> set[str]:
         for field in ("id", "attr", "name", "arg", "asname", "module")
     }
     return {name for name in names if isinstance(name, str) and not MACHINE_WORDS.isdisjoint(words(name))}
+
+
+def sentences_of_machines(text: str) -> list[str]:
+    """The lines of a file's texts and comments that speak of registers and lanes. ``Registers`` is a verb,
+    too: then its object follows."""
+    prose = [
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type in (tokenize.COMMENT, tokenize.STRING)
+        for line in token.string.splitlines()
+    ]
+    return [line.strip() for line in prose if _MACHINES.search(line)]
 
 
 def words(name: str) -> list[str]:

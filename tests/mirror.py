@@ -1,7 +1,7 @@
 """The tests that hold a source, and the tests that a change touches.
 
-Tests mirror the tree: `codegen/plan/arena.py` has `tests/codegen/plan/test_arena.py`. What has no file at its
-own path is named in `TESTED_BY`.
+Tests mirror the tree: `codegen/plan/arena.py` has `tests/codegen/plan/test_arena.py`. A module without a
+file at its own path is named in `UNMIRRORED`, and `TESTED_BY` says what holds its room.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ROOT: Final = Path(__file__).parents[1]
 SOURCES: Final = ("base", "ir", "codegen", "runtime", "tracejit")
 #: Variable that names the commit that a change begins at.
 SINCE: Final = "TRACEJIT_TEST_SINCE"
-#: Modules and rooms, where some modules have no test file at their own path, and the files and folders below
-#: `tests` that hold them.
+#: Rooms where some modules have no test file at their own path, and the files and folders below `tests` that
+#: hold those.
 TESTED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "base": ("base", "tracejit/bad_input", "test_architecture.py"),
     "base/lapack": ("base/lapack",),
@@ -98,12 +98,203 @@ TESTED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "tracejit/tracing": ("tracejit/tracing", "tracejit/loops"),
     "tracejit/transforms": ("tracejit/transforms",),
 }  # fmt: skip
+#: Modules, by their folders, that have no test file at their own path: the tests of their room hold them. A
+#: new module has one, or is named here.
+UNMIRRORED: Final[Mapping[str, str]] = {
+    "base": "errors user_code",
+    "base/lapack": "calls",
+    "base/process": "finalization forking locks",
+    "codegen": "interface",
+    "codegen/control": "elements loop_records lowering proven_indices regions register_loops",
+    "codegen/export": "adapters casadi reflections routine symbols targets",
+    "codegen/instrument": "check_functions listing probes variants",
+    "codegen/kernels/conv": "packing parts result slab tiling",
+    "codegen/kernels/fft": (
+        "chirp codelets fourier halves memory plan primes roots rows stockham two_steps writer"
+    ),
+    "codegen/kernels/gemm": "batches contraction direct library micro_kernel panels tiles",
+    "codegen/kernels/indexing": "bincount concatenation copies gather scatter slice_update slices",
+    "codegen/kernels/lapack": (
+        "banded blocked_cholesky blocked_lu blocked_qr blocked_solutions blocks calls elements "
+        "factorizations indefinite lowering movement problem schur_forms spectra table toeplitz triangular"
+    ),
+    "codegen/kernels/linalg": (
+        "adjugates algorithms arithmetic columns groups lowering matrices memory_matrix transfers"
+    ),
+    "codegen/kernels/sort": "columns network ordered_keys quicksort radix ranking rows search strategy",
+    "codegen/llvm": "compiler control_operations emitter operations registers scratch target",
+    "codegen/loops": (
+        "accesses affine columns emit guards interpreter intrinsics legality lines nodes printer rewriting"
+    ),
+    "codegen/loops/passes": (
+        "ask forward invert normalize parallelize peel poll rfactor split stream tile transpose_reads "
+        "unroll vectorize"
+    ),
+    "codegen/lowering": (
+        "capabilities element_code exits kernel loop_nest lowering packing parallel_for small_matrices"
+    ),
+    "codegen/maths": (
+        "bases division divisors error_function exponential huge_angle hyperbolic integers "
+        "inverse_trigonometric logarithm ordering power special support trigonometric"
+    ),
+    "codegen/maths/wide": "logarithm lookup power",
+    "codegen/module": "allocation body parts single_gemm step_copies writer",
+    "codegen/native": (
+        "allocator atomics float_mode functions interrupts module objects pointers pool python_api scopes "
+        "structs tensors"
+    ),
+    "codegen/native/eager": "calls inner_loops operands special_loops",
+    "codegen/native/entry": "code matching table",
+    "codegen/nest": "elements fusions lowering maps overwriting prefetch schedule tasks transposed_reads",
+    "codegen/nest/reductions": "chunks columns totals",
+    "codegen/plan": "generated",
+    "ir": "access callbacks capabilities content dataflow failures interpreter registry types",
+    "ir/analysis": "linear_indices loop_arrays moments",
+    "ir/grouping": "inlining reasons recovery",
+    "ir/ops": (
+        "__main__ arithmetic callbacks complex_numbers contraction creation cumulative define "
+        "differentiation fusion indexing logic random reductions shape special strong_zeros transcendental "
+        "vector_norms"
+    ),
+    "ir/ops/control_flow": "batching counters definitions gradients rewinding versions",
+    "ir/ops/linalg": (
+        "adjugate banded cholesky common determinant eigen general_eigen ldl lu pairs pseudoinverse qr "
+        "schur svd sylvester toeplitz triangular undetermined"
+    ),
+    "ir/ops/ordering": "arg_reductions compaction counting search sorting",
+    "ir/ops/signal": "convolution fourier",
+    "ir/passes": "rewriting",
+    "ir/passes/algebra": (
+        "adjugates cleanup columns gathers masked_choices repeated_lines shifted_sums simplify "
+        "strong_products triangular_systems values_with_vectors"
+    ),
+    "ir/passes/array_loops": (
+        "affine_accesses branch_writes conditional_folds conversion early_reads forwarded_elements "
+        "mapped_loops product_sums step_folds written_elements"
+    ),
+    "ir/passes/dtypes": "complex_arithmetic complex_inverses planes widen_float16",
+    "ir/passes/fusion": "fuse horizontal_fusion tiling",
+    "ir/passes/layout": "factors repeated_writes",
+    "ir/passes/layout/broadcasts": (
+        "arithmetic axis_ops constant_lines contractions control_flow implied_joins merged_lines pieces "
+        "places repeated_axes repeated_gathers repeated_joins repeated_matrices repeated_values "
+        "sunk_broadcasts views"
+    ),
+    "ir/passes/loops": (
+        "control_flow hoisted_reads loop_invariant_motion loop_merging matrix_maps repeated_steps "
+        "repetitions reversed_steps reversed_values rotated_products stacked_results step_writer "
+        "unchanged_carries unread_writes"
+    ),
+    "ir/special": (
+        "arrays bessel bessel_integer beta coefficients error evaluator gamma gelu hypergeometric "
+        "incomplete_beta incomplete_gamma information integrals jets polynomials table"
+    ),
+    "ir/text": "differences formatter lexer parser printer",
+    "ir/transforms": "batching differentiation forward strong_zeros unit_vectors",
+    "runtime": "bypass compilation compiling executable host_calls loop_kernels observing",
+    "runtime/cache": "code entries keys store",
+    "runtime/loading": "objects relocations support",
+    "runtime/native": "allocator capi eager entry gemm lapack",
+    "tracejit": (
+        "__main__ arrivals callback_results carried debug generator missing_names provided providers "
+        "sending state version"
+    ),
+    "tracejit/arguments": "errors kinds plain_calls wrong_arguments",
+    "tracejit/array": "constants copying einsum joining operands ranges reducing statistics",
+    "tracejit/array/aggregates": "quantile_methods",
+    "tracejit/array/assembly": "element_order",
+    "tracejit/array/elementwise": "float_parts floats logic making powers ufuncs",
+    "tracejit/array/indexing": (
+        "access dynamic_slices functional inplace keys nonzero outside parts segments taking writing"
+    ),
+    "tracejit/array/information": "array_api dtypes error_state files memory shapes",
+    "tracejit/array/methods": "binding ndarray torch",
+    "tracejit/array/numpy_calls": "signatures",
+    "tracejit/autograd": (
+        "anomaly checking function functional_parts gradcheck_checks gradcheck_jacobians graph passes "
+        "traced"
+    ),
+    "tracejit/backward": "backward engine functions",
+    "tracejit/compat/autograd": (
+        "arrays builtins derivatives extend primitive_nodes primitives products test_util tracer util "
+        "vector_spaces"
+    ),
+    "tracejit/compat/autograd/misc": "fixed_points flatten optimizers",
+    "tracejit/compat/autograd/numpy": "construction fft linalg random",
+    "tracejit/compat/autograd/scipy": "integrate linalg signal special",
+    "tracejit/compat/autograd/scipy/stats": "beta chi2 dirichlet gamma multivariate_normal norm poisson t",
+    "tracejit/control": "branches carry loops scans",
+    "tracejit/dask": "sums",
+    "tracejit/dispatch": "dispatch eager_functions regions",
+    "tracejit/export": (
+        "casadi compiling header identifiers linking manifest methods pointers programs prototypes "
+        "signatures"
+    ),
+    "tracejit/extend": "calling cfunctions checked composite definition pullback several tables",
+    "tracejit/fft": "frequencies lines pairs several_axes",
+    "tracejit/frontend": (
+        "asking attributes branching bytecode calls classes contents escapes execution guards handlers "
+        "operations reads rewritten trail usage values variables"
+    ),
+    "tracejit/frontend/libraries": (
+        "builtin_calls container_calls library library_calls origins probes process_state"
+    ),
+    "tracejit/jitted": "call_traces container_writes disabling exporting function jit registry signatures",
+    "tracejit/jitted/guard_tree": "entries nodes paths report shared_paths specializations",
+    "tracejit/linalg": "decompositions determinants diagonals norms operands products solutions",
+    "tracejit/loops": (
+        "arrays attempts branches calls carries conversion iterations maths origins reports running scalars "
+        "scipy_functions stand_ins statements variables"
+    ),
+    "tracejit/loops/source": (
+        "definitions descriptions exits expressions functions liveness names refusals rewriting syntax"
+    ),
+    "tracejit/nn": "activations classification convolution layers losses normalization pooling",
+    "tracejit/optim": "groups",
+    "tracejit/profiling": "memory nonfinite observing profiles records tables trace",
+    "tracejit/random": "choices",
+    "tracejit/scipy/fft": "cosines real_transforms sizes",
+    "tracejit/scipy/linalg": (
+        "exponential factors functions_of_matrices indefinite polar_decomposition schur_forms structured "
+        "structured_solutions sylvester"
+    ),
+    "tracejit/scipy/signal": "convolutions",
+    "tracejit/scipy/special": (
+        "functions gamma_functions lambert_w normalizing operands sine_integrals spherical_harmonics"
+    ),
+    "tracejit/surface": "__main__ elementwise making namespace namespaces reductions signatures special",
+    "tracejit/tape": "hooks liveness modes nodes saved views",
+    "tracejit/tensors": "array_callers python_values",
+    "tracejit/testing": "checks ops",
+    "tracejit/tools": "dumping numpy_names",
+    "tracejit/tools/cli": (
+        "colors errors inputs kernel_inputs kernels loading scripts target_options targets trials"
+    ),
+    "tracejit/tools/cli/commands": (
+        "cache completion demo doctor dump explain fmt opt port profile reduce repro run verify view"
+    ),
+    "tracejit/tools/demo": "bar data report train",
+    "tracejit/tools/notebooks": "reports tensors",
+    "tracejit/tools/picture": "columns layers of_function palette",
+    "tracejit/tools/porting": "names",
+    "tracejit/tools/repro": "cases edits resizing server",
+    "tracejit/tools/viewer": "drawing kernels measuring numbering passes peaks sources views",
+    "tracejit/tracing": "branches integers merged_containers random_draws regions traces windows",
+    "tracejit/transforms": "raveling",
+    "tracejit/transforms/custom": "jvp rule traced vjp",
+}  # fmt: skip
 
 
 def own_test(source: str) -> str:
     """The test file, below `tests`, at the path of a source."""
     folder, _, name = source.rpartition("/")
     return f"{folder}/test_{name}"
+
+
+def is_named(source: str) -> bool:
+    """Whether a source needs no test file of its own: `UNMIRRORED` names it, or it is an ``__init__``."""
+    folder, _, name = source.removesuffix(".py").rpartition("/")
+    return name == "__init__" or name in UNMIRRORED.get(folder, "").split()
 
 
 def room_of(source: str) -> str | None:

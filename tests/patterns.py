@@ -19,11 +19,11 @@ import tracejit as tj
 
 from .support import Array
 
-#: Points: pairs of 22 and 23 of them are on both sides of `narrow.LEAST_ROWS`.
+#: Points: pairs of 22 and 23 of them are on both sides of `narrow.MIN_ROWS`.
 POINTS = [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 22, 23, 24, 33, 40, 59]
 #: Rows of tables: on both sides of `units.MANY_ROWS`, and of what is cut into chunks.
 ROWS = [0, 1, 2, 3, 8, 31, 127, 511, 512, 513, 600, 1025]
-#: Columns: `inline.MOST_COLUMNS` is 4; rows of 2048 bytes are short, columns up to 512 are few.
+#: Columns: `inline.MAX_COLUMNS` is 4; rows of 2048 bytes are short, columns up to 512 are few.
 COLUMNS = [1, 2, 3, 4, 5, 6, 8, 16, 33]
 WIDE = [1, 3, 17, 64, 255, 256, 257, 511, 513, 600]
 #: Sizes in patterns of next to nothing.

@@ -3,6 +3,7 @@ all are asked for."""
 
 from __future__ import annotations
 
+import ast
 import os
 from pathlib import Path
 
@@ -60,11 +61,32 @@ def test_the_number_follows_from_names_and_contents_of_sources(tmp_path: Path) -
     assert len({number, changed, rotation.tree_number(tmp_path)}) == 3
 
 
+def _dates(text: str) -> list[int]:
+    """The lines where a file asks for the date, but for programs that it holds as texts."""
+    asking = (
+        "date.today",
+        "datetime.today",
+        "datetime.now",
+        "datetime.utcnow",
+        "localtime",
+        "gmtime",
+        "ctime",
+    )
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    return [call.lineno for call in calls if ast.unparse(call.func).endswith((*asking, "strftime"))]
+
+
 def test_no_test_asks_for_the_date() -> None:
     """A test that goes by the date fails days later, for somebody else."""
-    asking = [
-        path.name
-        for path in Path(__file__).parent.rglob("*.py")
-        if path != Path(__file__) and ("date.today(" in (text := path.read_text()) or "localtime()" in text)
-    ]
+    files = Path(__file__).parent.rglob("*.py")
+    asking = {path.name: lines for path in files if (lines := _dates(path.read_text()))}
     assert not asking
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["datetime.date.today()", "date.today().day", "datetime.now()", "time.localtime().tm_yday"],
+)
+def test_a_test_that_asks_for_the_date_is_seen(call: str) -> None:
+    assert _dates(f"import datetime\nif {call}:\n    pass") == [2]
+    assert not _dates(f"PROGRAM = '{call}'\ntime.monotonic()")

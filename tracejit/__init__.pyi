@@ -531,15 +531,15 @@ from .ir.types import (
     TensorType as TensorType,
 )
 
+from .jitted.disabling import (
+    disable_jit as disable_jit,
+)
+
 from .jitted.jit import (
     eval_shape as eval_shape,
     jit as jit,
     make_ir as make_ir,
     trace as trace,
-)
-
-from .jitted.registry import (
-    disable_jit as disable_jit,
 )
 
 from .profiling import (

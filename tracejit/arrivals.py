@@ -19,8 +19,8 @@ from .base.records import record
 from .tensors.tensor import Tensor
 
 #: Most functions that are kept, and the bytes that each of them may read.
-_MOST: Final = 32
-_MOST_BYTES: Final = 1 << 23
+_MAX_KEPT: Final = 32
+_MAX_BYTES: Final = 1 << 23
 _KEPT: Final[OrderedDict[Any, Any]] = OrderedDict()
 _LOCK: Final = ForkLock()
 #: Types whose values equal only equal values of the same type, or only themselves.
@@ -65,7 +65,7 @@ def arrived(function: Any, parts: tuple[tuple[Any, ...], dict[str, Any]]) -> Any
     with _LOCK:
         _KEPT[content.key] = function
         _KEPT.move_to_end(content.key)
-        while len(_KEPT) > _MOST:
+        while len(_KEPT) > _MAX_KEPT:
             _KEPT.popitem(last=False)
     return function
 
@@ -119,7 +119,7 @@ class _Reader:
 
     def _array(self, array: np.ndarray[Any, Any], kind: type) -> Any:
         self.bytes += array.nbytes
-        if array.dtype.hasobject or self.bytes > _MOST_BYTES:
+        if array.dtype.hasobject or self.bytes > _MAX_BYTES:
             raise _UnknownPartError
         self.arrays.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
         return kind, array.dtype, array.shape

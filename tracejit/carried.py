@@ -19,7 +19,7 @@ from .runtime.native.entry import link_entries
 from .runtime.tiers import BACKGROUND
 
 #: The most machine code in one pickle; that of most functions has 10 to 100 KB.
-_MOST_BYTES: Final = 64 << 20
+_MAX_BYTES: Final = 64 << 20
 
 
 def carried(function: Any, specs: tuple[Any, ...]) -> CarriedFunction:
@@ -93,9 +93,9 @@ def _machine_code(function: Any) -> dict[str, bytes]:
     loaded = {key: CACHE.load(key) for key in (*keys, *support_keys()) if key is not None}
     entries = {key: payload for key, payload in loaded.items() if payload is not None}
     total = sum(map(len, entries.values()))
-    if total > _MOST_BYTES:
+    if total > _MAX_BYTES:
         raise TracejitError(
             f"with_machine_code: {function._name} has {total >> 20} MB of machine code, and a pickle takes "
-            f"{_MOST_BYTES >> 20} MB along; send the function itself"
+            f"{_MAX_BYTES >> 20} MB along; send the function itself"
         )
     return entries

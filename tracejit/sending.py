@@ -26,7 +26,7 @@ _Making: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 _NO_FILE: Final = "<dynamic-code>"
 _EMPTY: Final = CellType()
 #: A number of arguments beyond that of any callback in Fortran.
-_MOST_ARGUMENTS: Final = 99
+_MAX_ARGUMENTS: Final = 99
 #: Functions of `Sendable._place`, and the object that each stands for.
 _OWNERS: Final[WeakTable[FunctionType, weakref.ref[Any]]] = WeakTable()
 
@@ -90,7 +90,7 @@ class Sendable:
         code, defaults = self.__code__, tuple(self.__defaults__ or ())
         count = code.co_argcount + (not isinstance(self.__wrapped__, MethodType))  # type: ignore[attr-defined]
         if code.co_flags & inspect.CO_VARARGS:  # f2py would hand over none of those
-            count, defaults = count + _MOST_ARGUMENTS, defaults + (None,) * _MOST_ARGUMENTS
+            count, defaults = count + _MAX_ARGUMENTS, defaults + (None,) * _MAX_ARGUMENTS
         return SimpleNamespace(__code__=SimpleNamespace(co_argcount=count), __defaults__=defaults)
 
     @property

@@ -23,7 +23,7 @@ _CHAINS: Final = 12
 _TRIPS: Final = 2_000_000
 _REPEATS: Final = 7
 #: Copies of less than this measure the call.
-LEAST_BYTES: Final = 1 << 16
+MIN_BYTES: Final = 1 << 16
 
 
 def seconds(workload: Workload) -> float | None:
@@ -31,7 +31,7 @@ def seconds(workload: Workload) -> float | None:
     bounds = []
     if workload.traffic is not None:
         moved = workload.traffic(*workload.sizes)
-        bounds.append(moved / copy_bandwidth(max(round(moved), LEAST_BYTES)))
+        bounds.append(moved / copy_bandwidth(max(round(moved), MIN_BYTES)))
     if workload.work is not None:
         bounds.append(workload.work(*workload.sizes) / peak(workload.unit))
     return max(bounds, default=None)

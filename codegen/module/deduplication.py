@@ -29,7 +29,7 @@ from .families import LOWERINGS
 _Shape: TypeAlias = tuple[tuple[type[Operation], ...], ...]
 
 #: Largest size of an array, in second caches, of which the part in the cache counts.
-_MOST_CACHES: Final = 4
+_MAX_CACHES: Final = 4
 
 
 class TaskFunctions:
@@ -65,7 +65,7 @@ def backward(function: Function) -> frozenset[Instruction]:
         moved = {value for value in (*read, *instruction.results) if 4 * value.type.nbytes >= cache}
         if sum(value.type.nbytes for value in moved) < cache:
             continue
-        if any(value in near and value.type.nbytes <= _MOST_CACHES * cache for value in read):
+        if any(value in near and value.type.nbytes <= _MAX_CACHES * cache for value in read):
             chosen.add(instruction)
             near = set()
         else:

@@ -14,7 +14,7 @@ from ...base.records import record
 from ...ir.access import resolve
 from ...ir.graph import Function
 from ...ir.registry import Kind
-from ..interface import LONE_NUMBERS, POLL, product_symbol
+from ..interface import POLL, SINGLE_GEMM_NUMBERS, product_symbol
 from ..kernels.gemm.contraction import as_packed
 from ..kernels.gemm.library import FIELDS, declaration, descriptor
 from ..kernels.gemm.tiles import parallel_work
@@ -23,8 +23,8 @@ from ..llvm.function import text_of
 from ..llvm.loops import FunctionWriter
 from ..llvm.target import Target
 
-#: The numbers at `LONE_NUMBERS`: those of `descriptor`, which parameters x and y are and where in them they
-#: begin, in bytes, the bytes of the workspace, and the address of ``parallel_for`` or 0.
+#: The numbers at `SINGLE_GEMM_NUMBERS`: those of `descriptor`, which parameters x and y are and where in them
+#: they begin, in bytes, the bytes of the workspace, and the address of ``parallel_for`` or 0.
 NUMBERS: Final = (*FIELDS, "x", "y", "x_begin", "y_begin", "workspace", "pool")
 
 
@@ -82,8 +82,8 @@ def single_gemm_product(function: Function, target: Target) -> SingleGemm | None
 def single_gemm_text(dtype: str) -> str:
     """LLVM text of ``@main`` for a product of `dtype`."""
     w = FunctionWriter()
-    numbers = f"@{LONE_NUMBERS}"
-    w.declarations[LONE_NUMBERS] = f"{numbers} = external global [{len(NUMBERS)} x i64]"
+    numbers = f"@{SINGLE_GEMM_NUMBERS}"
+    w.declarations[SINGLE_GEMM_NUMBERS] = f"{numbers} = external global [{len(NUMBERS)} x i64]"
     w.declarations[product_symbol(dtype)] = declaration(dtype)
     w.declare("free", "void @free(ptr)")
 

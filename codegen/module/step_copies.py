@@ -14,7 +14,7 @@ from ...ir.types import TensorType
 from ..plan.buffers import IN_PLACE, BufferLayout, BufferPlan
 
 #: Copies of fewer bytes at each step of a loop are not worth a word.
-LEAST_COPIED: Final = 1 << 15
+MIN_COPIED: Final = 1 << 15
 
 
 @record
@@ -56,7 +56,7 @@ def copy_of(instruction: Instruction, steps: int, *, in_place: bool) -> StepCopy
     """Copy that an instruction of a loop's body makes, where an update is made `in_place` or not; None where
     that is little, or it is more than a copy."""
     kind, result = instruction.op.kind, instruction.results[0]
-    if result.type.nbytes < LEAST_COPIED:
+    if result.type.nbytes < MIN_COPIED:
         return None
     if instruction.op is FUSION and all(level == READ for level in instruction.attrs["levels"]):
         if not instruction.operands:
@@ -103,7 +103,7 @@ def _of_step(
             if copy is not None:
                 yield copy
     for _, source in plan.copies:
-        if source.type.nbytes >= LEAST_COPIED and source in region.params:
+        if source.type.nbytes >= MIN_COPIED and source in region.params:
             why = "the next step finds in another place of the loop's state what this one was handed"
             remedy = "let each array keep its place, and take two steps in one where arrays trade places"
             yield StepCopy(source.type, steps, why, remedy, loop.location)

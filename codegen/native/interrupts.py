@@ -27,8 +27,8 @@ from .structs import BYTES, OBJECT, WORDS, CFunctionType
 from .writer import NativeWriter
 
 #: Nanoseconds between two looks of the main thread, at least and at most; and while it holds the GIL.
-_LEAST: Final = 10_000_000
-_MOST: Final = 500_000_000
+_MIN_PAUSE: Final = 10_000_000
+_MAX_PAUSE: Final = 500_000_000
 _HOLDING: Final = 5_000_000
 #: A look may take one part in so many of the time.
 _SHARE: Final = 30
@@ -94,7 +94,7 @@ def run_handlers(f: NativeWriter) -> None:
         f.ret(-1)
     _release_gil(f, state)
     end = now(f, clock)
-    pause = f.min(f.max(f.mul(f.sub(end, begin), _SHARE), _LEAST), _MOST)
+    pause = f.min(f.max(f.mul(f.sub(end, begin), _SHARE), _MIN_PAUSE), _MAX_PAUSE)
     wait = f.select(holding, f.coerced(_HOLDING, "i64"), pause)
     _word(f, "tracejit_next_look").value = f.add(end, wait)
     with f.if_(holding):

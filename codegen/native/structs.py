@@ -102,7 +102,6 @@ OBJECT.fields.update({"count": (0, "i32"), "type": (TYPE, OBJECT)})
 OBJECTS: Final = Items(OBJECT)
 WORDS: Final = Items("i64")
 BYTES: Final = Items("i8")
-BOOLS: Final = Items("bool")
 
 #: Objects with a size in their head, as tuples, lists and deques are.
 SIZED: Final = OBJECT.extended("sized", {"size": (SIZE, "i64")})

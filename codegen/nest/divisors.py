@@ -11,14 +11,14 @@ from ...ir.graph import Value
 from ..lowering.loop_nest import Member, Memory, Nest
 
 #: Divisions by one number that pay for its inverse.
-LEAST_USES: Final = 8
+MIN_USES: Final = 8
 
 
 def pays(nest: Nest, *, wide_tables: bool) -> bool:
     """Whether the nest's elements are divided so: there are some to each divisor, and the machine has the
     instructions."""
     elements = math.prod(nest.sizes[nest.parallel :]) // (nest.lanes if nest.row_lanes else 1)
-    return elements >= LEAST_USES and wide_tables
+    return elements >= MIN_USES and wide_tables
 
 
 def shared_in_map(nest: Nest, wide_tables: bool) -> list[Memory]:
@@ -27,7 +27,7 @@ def shared_in_map(nest: Nest, wide_tables: bool) -> list[Memory]:
     dim = nest.vector_dim
     if dim is None or len(nest.sizes) > nest.parallel or not wide_tables:
         return []
-    if nest.sizes[dim] < LEAST_USES * nest.lanes:
+    if nest.sizes[dim] < MIN_USES * nest.lanes:
         return []
     operands = dict.fromkeys(member.operands[1] for member in nest.members if is_division(member))
     return [

@@ -16,10 +16,10 @@ from ...ir.graph import Instruction, Value
 from ..llvm import strided_reads
 from ..llvm.target import Target
 from ..lowering.loop_nest import Leaf, Member, Memory, Window, Write, memories_of, remapped
-from .neighbouring_columns import MOST_COLUMNS, MOST_DIFFERENT
+from .neighbouring_columns import MAX_COLUMNS, MAX_DIFFERENT
 
 #: Ops that are written for each column at most.
-MOST_MEMBERS: Final = 24
+MAX_MEMBERS: Final = 24
 
 Unrolled = tuple[tuple[int, ...], list[Member], list[Write]]
 
@@ -48,14 +48,14 @@ def _without_repeats(sizes: tuple[int, ...], members: list[Member], writes: list
     leaves, count = _leaves(members, writes), 1
     for dim, size in enumerate(sizes) if leaves else ():
         still = not any(memory.strides[dim] for memory in leaves)
-        few = 0 < size <= MOST_COLUMNS // count
+        few = 0 < size <= MAX_COLUMNS // count
         if still and few and all(write.memory.strides[dim] for write in writes):
             dims.append(dim)
             count *= size
     kept = [dim for dim in range(len(sizes)) if dim not in dims]
     if not dims or not kept:
         return sizes, members, writes
-    if len(sizes) - 1 in dims and any(abs(leaf.strides[kept[-1]]) > MOST_COLUMNS for leaf in leaves):
+    if len(sizes) - 1 in dims and any(abs(leaf.strides[kept[-1]]) > MAX_COLUMNS for leaf in leaves):
         return sizes, members, writes  # lanes would run along what lies far apart in memory
     for dim in dims:
         writes = [
@@ -90,7 +90,7 @@ def _is_narrow(sizes: tuple[int, ...], members: list[Member], writes: list[Write
     together along the dimension before."""
     last, count = len(sizes) - 1, sizes[-1]
     lanes = target.lanes("f64")
-    if not 1 < count <= MOST_DIFFERENT or sizes[-2] < 2 * lanes or len(members) > MOST_MEMBERS:
+    if not 1 < count <= MAX_DIFFERENT or sizes[-2] < 2 * lanes or len(members) > MAX_MEMBERS:
         return False
     if any(isinstance(operand, Window) for member in members for operand in member.operands):
         return False
@@ -99,7 +99,7 @@ def _is_narrow(sizes: tuple[int, ...], members: list[Member], writes: list[Write
     columns = {write.memory.strides[last] for write in writes}
     rows = {write.memory.strides[last - 1] for write in writes}
     places = len(writes) * count
-    if columns != {1} or len(rows) != 1 or not max(rows) <= MOST_COLUMNS or places % max(rows):
+    if columns != {1} or len(rows) != 1 or not max(rows) <= MAX_COLUMNS or places % max(rows):
         return False
     reads = {abs(memory.strides[last - 1]) for memory in _leaves(members, writes)}
     return all(stride < 2 or strided_reads.pays(stride, lanes) for stride in reads)

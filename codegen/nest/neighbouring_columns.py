@@ -10,8 +10,8 @@ from ..llvm import strided_reads
 from ..lowering.loop_nest import Memory, Nest, Write
 
 #: Most columns that are stored together, with so many values.
-MOST_COLUMNS: Final = 8
-MOST_DIFFERENT: Final = 4
+MAX_COLUMNS: Final = 8
+MAX_DIFFERENT: Final = 4
 
 
 def neighbouring_reads(nest: Nest, leaves: Iterable[Memory]) -> dict[Memory, tuple[Memory, ...]]:
@@ -43,7 +43,7 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tupl
     rows: dict[tuple[int | None, str, tuple[int, ...]], dict[int, Write]] = {}
     for write in writes:
         memory = write.memory
-        if write.fold is None and not write.row_level and 1 < memory.strides[dim] <= MOST_COLUMNS:
+        if write.fold is None and not write.row_level and 1 < memory.strides[dim] <= MAX_COLUMNS:
             rows.setdefault((memory.buffer, memory.dtype, memory.strides), {})[memory.offset] = write
     together: dict[Write, tuple[Write, ...]] = {}
     for (_, _, strides), by_offset in rows.items():
@@ -51,7 +51,7 @@ def neighbouring_writes(nest: Nest, writes: Sequence[Write]) -> dict[Write, tupl
         while len(offsets) >= count:
             first = offsets[0]
             columns = tuple(by_offset[at] for at in range(first, first + count) if at in by_offset)
-            if len(columns) == count and len({column.source for column in columns}) <= MOST_DIFFERENT:
+            if len(columns) == count and len({column.source for column in columns}) <= MAX_DIFFERENT:
                 together[columns[0]] = columns
                 del offsets[:count]
             else:

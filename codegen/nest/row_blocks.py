@@ -17,7 +17,7 @@ from ..llvm.emitter import BITS
 from ..lowering.loop_nest import Memory, Nest, Window, memories_of
 
 #: Cycles that the row level costs for each row at the least.
-LEAST_CYCLES: Final = 8.0
+MIN_CYCLES: Final = 8.0
 
 
 def rows_at_a_time(nest: Nest) -> int:
@@ -28,7 +28,7 @@ def rows_at_a_time(nest: Nest) -> int:
     cost = sum(member.instruction.cost for member in level)
     sources = [source for member in level for source in member.operands]
     sources += [write.source for write in nest.writes if write.row_level]
-    if cost < LEAST_CYCLES or any(isinstance(source, Window) for source in sources):
+    if cost < MIN_CYCLES or any(isinstance(source, Window) for source in sources):
         return 1
     read = {
         memory

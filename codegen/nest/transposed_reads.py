@@ -21,7 +21,7 @@ LONGEST_EDGE: Final = 16
 #: 2.2 ms for 2048x2048 f32).
 GROUP: Final = 4
 #: Tasks that a strip of squares should leave where tasks are strips.
-_LEAST_TASKS: Final = 8
+_MIN_TASKS: Final = 8
 #: Rows of a square are written one after the other where their ops cost less than this, else as a loop.
 UNROLLED_COST: Final = 4.0
 
@@ -54,7 +54,7 @@ def tiles_of(nest: Nest) -> Tiles | None:
             memories[source] = None
     for dim in range(last):
         if nest.sizes[dim] >= edge and any(memory.strides[dim] == 1 for memory in memories):
-            group = nest.sizes[dim] // edge // (_LEAST_TASKS if dim == 0 else 1)
+            group = nest.sizes[dim] // edge // (_MIN_TASKS if dim == 0 else 1)
             return Tiles(dim, edge, min(max(group, 1), GROUP))
     return None
 

@@ -20,7 +20,7 @@ from ..llvm.emitter import BITS
 from ..lowering.loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
 
 #: Vectors of fewer lanes have no empty ones to speak of.
-LEAST_LANES: Final = 4
+MIN_LANES: Final = 4
 #: Rows up to this length are a block of a few kilobytes, which stays in the first cache.
 LONGEST_ROW: Final = 64
 #: Cycles that a row waits until the lanes of a vector are folded, while the next rows are begun.
@@ -34,7 +34,7 @@ def turn_rows(nest: Nest) -> None:
     that."""
     if not nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1:
         return
-    if nest.lanes < LEAST_LANES or nest.sizes[-2] < nest.lanes or not 2 <= nest.sizes[-1] <= LONGEST_ROW:
+    if nest.lanes < MIN_LANES or nest.sizes[-2] < nest.lanes or not 2 <= nest.sizes[-1] <= LONGEST_ROW:
         return
     moved: dict[Memory, Memory] = {}
     sources = [operand for member in nest.members for operand in member.operands]

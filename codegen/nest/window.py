@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from ..lowering.loop_nest import Memory, Nest, Window
 
 #: Nests with more members than this are not written twice.
-MOST_MEMBERS: Final = 60
+MAX_MEMBERS: Final = 60
 
 
 #: A check of a window: an index, and how many values it may have.
@@ -30,7 +30,7 @@ class Interior:
         self.ranges: dict[int, tuple[int, int]] = {}
         sources = [operand for member in nest.members for operand in member.operands]
         sources += [write.source for write in nest.writes]
-        for window in sources if len(nest.members) <= MOST_MEMBERS else ():
+        for window in sources if len(nest.members) <= MAX_MEMBERS else ():
             for check in window.checks if isinstance(window, Window) else ():
                 self._add(nest, *check)
 

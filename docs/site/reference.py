@@ -82,7 +82,7 @@ SUBJECTS = (
         (
             "tracejit/surface/making.py",
             "tracejit/array/statistics.py",
-            "tracejit/array/counting.py",
+            "tracejit/array/ordering/counting.py",
             "tracejit/array/cumulative.py",
             "tracejit/array/aggregates",
             "tracejit/array/indexing/segments.py",
@@ -111,7 +111,7 @@ SUBJECTS = (
         "indexing",
         "Indexing, sorting and sets",
         "Reading and writing by index, order and membership.",
-        ("tracejit/array/indexing", "tracejit/array/selection", "tracejit/array/sorting.py"),
+        ("tracejit/array/indexing", "tracejit/array/selection", "tracejit/array/ordering/sorting.py"),
         words("index_exp s_ ndindex newaxis topk"),
     ),
     Subject(

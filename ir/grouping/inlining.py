@@ -18,10 +18,10 @@ from ..registry import Access, Kind
 _ZEROS: Final = ("0", "0.0", "False")
 
 #: More columns are put side by side by copying them: single elements far apart are slow to write.
-MOST_COLUMNS: Final = 4
+MAX_COLUMNS: Final = 4
 #: The most parts of a concatenation that one nest writes, and the least length of its stretches.
-MOST_PARTS: Final = 8
-LEAST_STRETCH: Final = 32
+MAX_PARTS: Final = 8
+MIN_STRETCH: Final = 32
 
 #: The kinds of what may be inline.
 _INLINE: Final = frozenset((Kind.VIEW, Kind.CREATION, Kind.UPDATE))
@@ -116,9 +116,9 @@ def parts_of(instruction: Instruction, defs: Definitions) -> tuple[Value, ...]:
         return ()
     axis, parts, shape = instruction.attrs["axis"], instruction.operands, instruction.result.shape
     if parts[0].type.ndim == axis + 1 and parts[0].shape[axis] == 1:
-        if len(parts) > MOST_COLUMNS:
+        if len(parts) > MAX_COLUMNS:
             return ()
-    elif len(parts) > MOST_PARTS or math.prod(shape[axis:]) < LEAST_STRETCH * len(parts):
+    elif len(parts) > MAX_PARTS or math.prod(shape[axis:]) < MIN_STRETCH * len(parts):
         return ()
     computed = [is_computed(part, defs) for part in parts]
     if not any(computed):

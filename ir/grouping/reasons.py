@@ -13,7 +13,7 @@ from ...base.records import record
 from ..graph import Instruction
 from ..registry import Kind
 
-#: Groups stop growing here. Values that do not fit in registers lie on the stack, which is in the first
+#: Groups stop growing here. Values beyond what the processor holds lie on the stack, which is in the first
 #: cache; between groups they are arrays. So groups pay at any size that was measured: expressions of 300 to
 #: 4,000 ops in groups of 200 took 1.0 to 9 times as long to run as in one, and 1.0 to 5 times as long to
 #: compile.

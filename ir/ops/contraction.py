@@ -31,7 +31,7 @@ def swap_last(b: Any, x: Any) -> Any:
 
 #: Terms of a product's sums that are copied at a time where they are repeated, and elements of a copy.
 _COPIED: Final = 1 << 10
-_MOST_COPIED: Final = 1 << 20
+_MAX_COPIED: Final = 1 << 20
 
 
 def _matmul_eval(x: Any, y: Any) -> Any:
@@ -56,7 +56,7 @@ def _by_copies(x: Any, y: Any) -> Any:
     terms = min(max(x.shape[-1], 1), _COPIED)
     longest = max(range(len(shape)), key=shape.__getitem__)
     size = shape[longest]
-    if size > 1 and terms * max(math.prod(shape[:-1]), math.prod(shape[:-2]) * shape[-1]) > _MOST_COPIED:
+    if size > 1 and terms * max(math.prod(shape[:-1]), math.prod(shape[:-2]) * shape[-1]) > _MAX_COPIED:
         halves = []
         for half in (slice(size // 2), slice(size // 2, size)):
             where = (slice(None),) * longest + (half,)

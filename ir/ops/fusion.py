@@ -131,7 +131,7 @@ class _Levels:
             )
 
     def _check_across(self, reduction: Instruction) -> None:
-        """Lanes lie along rows; chunks of the outermost dimension that these lie along fold on their own."""
+        """Vectors lie along rows; chunks of the outermost dimension that rows lie along fold on their own."""
         name, (operand,) = reduction.op.name, reduction.operands
         if operand.shape != self.domain:
             self._check_shape(name, ROW, operand.shape)

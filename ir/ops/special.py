@@ -21,7 +21,7 @@ from .define import define, same_shape
 
 _OPERANDS: Final = ("x", "y", "z", "w")
 #: Derivatives of more than this order in one operand are refused: their code would be too long.
-_MOST: Final = 4
+_MAX_ORDER: Final = 4
 #: Cycles of a function that is called, and of one whose few steps are written in place.
 _CALL: Final = 150.0
 _IN_PLACE: Final = 20.0
@@ -78,9 +78,9 @@ def _rule(count: int, place: int) -> Callable[..., Any]:
         if callable(written):
             return written(b, orders, *operands)
         raised = tuple(order + (other == place) for other, order in enumerate(orders))
-        if max(raised) > _MOST:
+        if max(raised) > _MAX_ORDER:
             raise GradientError(
-                f"{function}: no derivatives of an order above {_MOST} with respect to "
+                f"{function}: no derivatives of an order above {_MAX_ORDER} with respect to "
                 f"{definition.params[place]}"
             )
         return apply_special(b, function, operands, raised)

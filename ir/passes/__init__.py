@@ -103,7 +103,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("place-updates", place_updates, by_element),  # writes to few elements, so that they work in place
     Pass("delay-repeats", delay_repeats, by_element),  # arithmetic on repeated values in front of the repeats
     Pass("move-pads", move_pads, by_element),  # padding outside of arithmetic, so that both are one nest
-    Pass("split-narrow-axes", split_narrow_axes, by_element),  # few columns one by one, lanes along rows
+    Pass("split-narrow-axes", split_narrow_axes, by_element),  # few columns one by one, vectors along rows
     Pass("split-exponential-sums", split_exponential_sums, by_element),  # long softmax by parts of a cache
     Pass("fuse-gemv-pairs", fuse_gemv_pairs, by_element),  # A x and A^T y in one pass over A
     Pass("shorten-carry-chains", shorten_carry_chains),  # what waits for the last step enters last

@@ -11,7 +11,7 @@ from ..dtypes import FLOAT16, is_complex
 from ..graph import Function, Instruction
 from ..registry import Kind
 from .layout import is_large_broadcast, is_large_fill
-from .loops import LEAST_OPS
+from .loops import MIN_OPS
 
 
 class OnDemand:
@@ -73,7 +73,7 @@ def _any(function: Function) -> bool:
 
 
 def _is_long(function: Function) -> bool:
-    return len(function.body) >= LEAST_OPS
+    return len(function.body) >= MIN_OPS
 
 
 reroll_loops: Final = OnDemand(".loops.rerolling", "reroll_loops", _is_long)

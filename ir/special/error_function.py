@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ...base.loading import LazyModule
 from ..dtypes import FLOAT64
+
+if TYPE_CHECKING:
+    from . import coefficients
+else:
+    coefficients = LazyModule(".coefficients", __package__)
 
 Array = np.ndarray[Any, Any]
 
@@ -26,48 +32,6 @@ _MIDDLE: Final = 1.25
 _FAR: Final = 1 / 0.35
 #: erf is 1 from 6 on; erfc is 0 from here on.
 _END: Final = 28.0
-
-#: erf x = x + x P(x^2) / Q(x^2).
-_NEAR_P: Final = (
-    1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02,
-    -5.77027029648944159157e-03, -2.37630166566501626084e-05,
-)  # fmt: skip
-_NEAR_Q: Final = (
-    1.0, 3.97917223959155352819e-01, 6.50222499887672944485e-02, 5.08130628187576562776e-03,
-    1.32494738004321644526e-04, -3.96022827877536812320e-06,
-)  # fmt: skip
-#: erf x = _AT_1 + P(|x| - 1) / Q(|x| - 1); _AT_1 is about erf 1, and has 24 bits.
-_AT_1: Final = 8.45062911510467529297e-01
-_MIDDLE_P: Final = (
-    -2.36211856075265944077e-03, 4.14856118683748331666e-01, -3.72207876035701323847e-01,
-    3.18346619901161753674e-01, -1.10894694282396677476e-01, 3.54783043256182359371e-02,
-    -2.16637559486879084300e-03,
-)  # fmt: skip
-_MIDDLE_Q: Final = (
-    1.0, 1.06420880400844228286e-01, 5.40397917702171048937e-01, 7.18286544141962662868e-02,
-    1.26171219808761642112e-01, 1.36370839120290507362e-02, 1.19844998467991074170e-02,
-)  # fmt: skip
-#: erfc x = exp(-x^2 - 0.5625 + P(1 / x^2) / Q(1 / x^2)) / x, below and from _FAR on.
-_FAR_P: Final = (
-    -9.86494403484714822705e-03, -6.93858572707181764372e-01, -1.05586262253232909814e01,
-    -6.23753324503260060396e01, -1.62396669462573470355e02, -1.84605092906711035994e02,
-    -8.12874355063065934246e01, -9.81432934416914548592e00,
-)  # fmt: skip
-_FAR_Q: Final = (
-    1.0, 1.96512716674392571292e01, 1.37657754143519042600e02, 4.34565877475229228821e02,
-    6.45387271733267880336e02, 4.29008140027567833386e02, 1.08635005541779435134e02,
-    6.57024977031928170135e00, -6.04244152148580987438e-02,
-)  # fmt: skip
-_END_P: Final = (
-    -9.86494292470009928597e-03, -7.99283237680523006574e-01, -1.77579549177547519889e01,
-    -1.60636384855821916062e02, -6.37566443368389627722e02, -1.02509513161107724954e03,
-    -4.83519191608651397019e02,
-)  # fmt: skip
-_END_Q: Final = (
-    1.0, 3.03380607434824582924e01, 3.25792512996573918826e02, 1.53672958608443695994e03,
-    3.19985821950859553908e03, 2.55305040643316442583e03, 4.74528541206955367215e02,
-    -2.24409524465858183362e01,
-)  # fmt: skip
 
 _each_erf: Final = np.frompyfunc(math.erf, 1, 1)
 _each_erfc: Final = np.frompyfunc(math.erfc, 1, 1)
@@ -110,37 +74,37 @@ def _by_ranges(x: Array, dtype: Any, each: Any, *formulas: Callable[[Array], Arr
 
 
 def _erf_near(x: Array) -> Any:
-    return x + x * _quotient(x * x, _NEAR_P, _NEAR_Q)
+    return x + x * _quotient(x * x, "NEAR")
 
 
 def _erf_middle(x: Array) -> Any:
-    return np.copysign(_AT_1 + _quotient(np.abs(x) - 1.0, _MIDDLE_P, _MIDDLE_Q), x)
+    return np.copysign(_at_1() + _quotient(np.abs(x) - 1.0, "MIDDLE"), x)
 
 
 def _erf_far(x: Array) -> Any:
-    return np.copysign(1.0 - _tail(np.abs(x), _FAR_P, _FAR_Q), x)
+    return np.copysign(1.0 - _tail(np.abs(x), "FAR"), x)
 
 
 def _erf_end(x: Array) -> Any:
-    return np.copysign(1.0 - _tail(np.abs(x), _END_P, _END_Q), x)
+    return np.copysign(1.0 - _tail(np.abs(x), "END"), x)
 
 
 def _erfc_near(x: Array) -> Array:
     # 1 - (x + rest) would lose bits where erfc is far below 1
-    return 0.5 - (x * _quotient(x * x, _NEAR_P, _NEAR_Q) + (x - 0.5))
+    return 0.5 - (x * _quotient(x * x, "NEAR") + (x - 0.5))
 
 
 def _erfc_middle(x: Array) -> Any:
     sign = np.copysign(1.0, x)
-    return (1.0 - sign * _AT_1) - sign * _quotient(np.abs(x) - 1.0, _MIDDLE_P, _MIDDLE_Q)
+    return (1.0 - sign * _at_1()) - sign * _quotient(np.abs(x) - 1.0, "MIDDLE")
 
 
 def _erfc_far(x: Array) -> Any:
-    return _reflected(_tail(np.abs(x), _FAR_P, _FAR_Q), x)
+    return _reflected(_tail(np.abs(x), "FAR"), x)
 
 
 def _erfc_end(x: Array) -> Any:
-    return _reflected(_tail(np.abs(x), _END_P, _END_Q), x)
+    return _reflected(_tail(np.abs(x), "END"), x)
 
 
 def _reflected(tail: Array, x: Array) -> Any:
@@ -149,23 +113,30 @@ def _reflected(tail: Array, x: Array) -> Any:
     return (1.0 - sign) + sign * tail
 
 
-def _tail(x: Array, over: Sequence[float], under: Sequence[float]) -> Any:
-    """erfc of x >= _MIDDLE."""
+def _tail(x: Array, part: str) -> Any:
+    """erfc of x >= _MIDDLE, by the quotient of its `part`."""
     x = np.minimum(x, _END)
     z = (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(FLOAT64)
-    rest = (z - x) * (z + x) + _quotient(1.0 / (x * x), over, under)
+    rest = (z - x) * (z + x) + _quotient(1.0 / (x * x), part)
     return np.exp(-z * z - 0.5625) * np.exp(rest) / x
 
 
-def _quotient(x: Array, over: Sequence[float], under: Sequence[float]) -> Array:
-    return _polynomial(x, over) / _polynomial(x, under)
+def _quotient(x: Array, part: str) -> Array:
+    """P(x) / Q(x), with the tables of a `part` of the line."""
+    tables = coefficients.error_function
+    return _polynomial(x, getattr(tables, f"{part}_P")) / _polynomial(x, getattr(tables, f"{part}_Q"))
 
 
-def _polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+def _at_1() -> float:
+    """A number of 24 bits that is about erf 1."""
+    return coefficients.error_function.AT_1  # type: ignore[no-any-return]
+
+
+def _polynomial(x: Array, numbers: Sequence[float]) -> Array:
     """Horner's rule, the constant term first, in one array."""
-    total: Array = x * coefficients[-1]
-    for coefficient in coefficients[-2:0:-1]:
+    total: Array = x * numbers[-1]
+    for coefficient in numbers[-2:0:-1]:
         total += coefficient
         total *= x
-    total += coefficients[0]
+    total += numbers[0]
     return total

@@ -18,7 +18,7 @@ from ..graph import Function, Instruction, Value
 from ..registry import Kind, Op
 
 #: Most choices that a value may be a sum of; sums of more are written out.
-_MOST_TERMS: Final = 4
+_MAX_TERMS: Final = 4
 
 #: A sum of choices: values, by the masks where they count.
 _Terms = dict[Value, Value]
@@ -58,7 +58,7 @@ class _Rewriting:
         for instruction in function.body:
             b.location = instruction.location
             results = self._late(instruction)
-            if results is not None and len(results) <= _MOST_TERMS:
+            if results is not None and len(results) <= _MAX_TERMS:
                 self.terms[instruction.results[0]] = results
                 continue
             operands = [self._written(operand) for operand in instruction.operands]

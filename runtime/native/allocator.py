@@ -18,8 +18,8 @@ from .capi import array_api
 
 _LOCK = ForkLock()
 #: Results of fewer bytes get their pages soon enough, and of more not while a function is compiled.
-_LEAST: Final = 1 << 20
-_MOST: Final = 1 << 24
+_MIN_BYTES: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 24
 
 
 def _library() -> Library:
@@ -68,8 +68,8 @@ def touch_ahead(sizes: Sequence[int]) -> None:
     A page is cleared when it is touched first, which takes longer than most functions take to fill it. Done
     while the function is compiled, it costs the first call nothing.
     """
-    large = [size for size in sizes if size >= _LEAST]
-    if not large or sum(large) > _MOST or cached_bytes() >= sum(large) or available_cores() == 1:
+    large = [size for size in sizes if size >= _MIN_BYTES]
+    if not large or sum(large) > _MAX_BYTES or cached_bytes() >= sum(large) or available_cores() == 1:
         return
     try:
         FORKS.threads.begin(functools.partial(_touch, large))

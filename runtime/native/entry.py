@@ -30,7 +30,7 @@ from .capi import native_interface
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 _LOCK = ForkLock()
 #: Most inputs and results that an entry takes.
-_MOST: Final = 2000
+_MAX_VALUES: Final = 2000
 
 
 class MethodDef(ctypes.Structure):
@@ -147,7 +147,7 @@ def is_checked() -> bool:
 def can_enter(function: Function) -> bool:
     """Whether calls of `function` may begin at a native entry: it keeps some words for each input and result
     on the stack, and a call that fails is repeated by the slow path, which callbacks would notice."""
-    return len(function.params) + len(function.results) <= _MOST and not any(
+    return len(function.params) + len(function.results) <= _MAX_VALUES and not any(
         "callback" in instruction.attrs for instruction in function.instructions()
     )
 

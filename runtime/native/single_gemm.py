@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...base.loading import LazyModule
 from ...base.machine import Machine, machine, use_machine
-from ...codegen.interface import LONE_NUMBERS, PARALLEL_FOR, Library, out_of_memory
+from ...codegen.interface import PARALLEL_FOR, SINGLE_GEMM_NUMBERS, Library, out_of_memory
 from ...ir.graph import Function
 from ...ir.registry import Kind
 from ..cache.code import Code
@@ -67,6 +67,6 @@ def link_single_gemm(code: Code, imports: Mapping[str, int]) -> Library:
     """Link the code from `single_gemm_code`."""
     numbers = (*code.numbers, imports.get(PARALLEL_FOR, 0))
     table = (ctypes.c_int64 * len(numbers))(*numbers)
-    library = link(code.image, code.exports, {**imports, LONE_NUMBERS: ctypes.addressof(table)})
+    library = link(code.image, code.exports, {**imports, SINGLE_GEMM_NUMBERS: ctypes.addressof(table)})
     library.tracker = library.tracker, table  # it lives as long as the code that reads it
     return library

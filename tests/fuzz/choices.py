@@ -24,7 +24,7 @@ from .worlds import World, real_bytes, worlds
 
 DIMS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9, 12, 13)
 #: Sizes on both sides of vector widths, of unrolled loops, and of what is a small or a large dimension to the
-#: compiler (`ir/passes`, `codegen/nest`: MAX_ELEMENTS, SMALL, CHUNKS, RANKED, BLOCK, LEAST_ROWS, INNER ...)
+#: compiler (`ir/passes`, `codegen/nest`: MAX_ELEMENTS, SMALL, CHUNKS, RANKED, BLOCK, MIN_ROWS, INNER ...)
 THRESHOLDS = (
     0, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 511, 512, 513,
     1023, 1024, 1025, 2047, 2048, 2049, 4095, 4096, 4097,

@@ -32,7 +32,7 @@ STAGES: Final = ("optimized", "fused", "loops")
 TARGET: Final = Target("x86_64-unknown-linux-gnu", "", "+avx512f,+avx512bw,+avx512vl", 512)
 SWITCH: Final = "TRACEJIT_UPDATE_GOLDEN"
 #: All files together; more is not read by anybody.
-MOST_LINES: Final = 6000
+MAX_LINES: Final = 6000
 _HEADING: Final = re.compile(r"^== (\w+)\n", re.MULTILINE)
 
 
@@ -129,7 +129,7 @@ def test_the_dumps_of_a_program(program: Program) -> None:
 def test_the_files_are_those_of_the_programs() -> None:
     files = {path.stem: path.read_text().count("\n") for path in DIRECTORY.glob("*.txt")}
     assert set(files) == {program.name for program in PROGRAMS}
-    assert sum(files.values()) <= MOST_LINES
+    assert sum(files.values()) <= MAX_LINES
 
 
 BEFORE = """\

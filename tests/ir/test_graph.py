@@ -72,8 +72,8 @@ def test_many_writes_to_one_array_take_time_in_proportion() -> None:
 #: Calls of Python functions for each traced op. On Python 3.11 there are 10.9 and 39, of which the verifier
 #: makes 28; there were 13.6 and 53 when each pass collected definitions, fusion placed each op by general
 #: rules and outlining copied all.
-MOST_CALLS_OF_A_TRACE = 14
-MOST_CALLS_OF_PASSES = 46
+MAX_CALLS_OF_A_TRACE = 14
+MAX_CALLS_OF_PASSES = 46
 
 
 def test_work_for_each_op_is_bounded() -> None:
@@ -90,8 +90,8 @@ def test_work_for_each_op_is_bounded() -> None:
     function = f._trace((x,), {}).function
     traced = python_calls(lambda: f._trace((x,), {}))
     passed = python_calls(lambda: run_passes(function))
-    assert traced / len(function.body) < MOST_CALLS_OF_A_TRACE
-    assert passed / len(function.body) < MOST_CALLS_OF_PASSES
+    assert traced / len(function.body) < MAX_CALLS_OF_A_TRACE
+    assert passed / len(function.body) < MAX_CALLS_OF_PASSES
 
 
 def python_calls(action: Any) -> int:

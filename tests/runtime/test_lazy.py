@@ -23,7 +23,7 @@ LIGHT = {
 }
 #: Modules of this package that a process has loaded: with an eager product; with a decorated function; with
 #: machine code of an element-wise function. Each costs about a quarter of a millisecond.
-MOST_MODULES = (200, 275, 380)
+MAX_MODULES = (200, 275, 380)
 #: Modules of others that none of these need: what they define is known by name once somebody has loaded it.
 NOT_NEEDED = {
     "dataclasses", "decimal", "hashlib", "locale", "logging", "numpy.random", "pathlib", "random", "secrets",
@@ -84,7 +84,7 @@ def test_importing_loads_no_code_generation(tmp_path: Path) -> None:
 def test_first_lines_load_few_modules(tmp_path: Path) -> None:
     eager, decorated, unneeded, compiled = run(COUNTED, tmp_path)
     counts = (int(eager), int(decorated), int(compiled))
-    assert all(count <= most for count, most in zip(counts, MOST_MODULES, strict=True)), counts
+    assert all(count <= most for count, most in zip(counts, MAX_MODULES, strict=True)), counts
     assert not unneeded
 
 

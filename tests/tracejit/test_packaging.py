@@ -105,7 +105,7 @@ def test_the_wheel_holds_what_is_imported(tmp_path):
     }
     assert {"tracejit/py.typed", "tracejit/tools/demo/digits.npz"} < set(names)
     tables = {f"tracejit/{path.relative_to(_ROOT)}" for path in _ROOT.glob("[ic]*/*/data/*.txt")}
-    assert len(tables) == 9
+    assert len(tables) == 10
     assert tables < set(names)
 
 

@@ -33,7 +33,7 @@ TRIAL_BYTES = 1 << 30
 OPERAND_ELEMENTS = 6_000_000
 RESULT_ELEMENTS = 4_000_000
 #: Threads that a trial runs on at most, and parts that its work is cut into.
-MOST_THREADS = 64
+MAX_THREADS = 64
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 FLOATS = ("f4", "f8")
 #: The features of x86 that CPUs of some generations lack, newest first: AVX2, SSE4.2, SSE2.
@@ -270,11 +270,11 @@ def draw_machine(rng: random.Random) -> Machine:
         least_tasks=rng.choice((0, 1, 5, 5)),
         product_task_cycles=rng.choice((1.0, 300.0, 8000.0, 8000.0, 1e12)),
         task_multiplications=rng.choice((64, 1 << 10, 1 << 14, 1 << 17, 1 << 17, 1 << 40)),
-        chunks=rng.choice((1, 2, 3, 4, 8, 16, 16, *[rng.randint(1, MOST_THREADS)] * 7)),
+        chunks=rng.choice((1, 2, 3, 4, 8, 16, 16, *[rng.randint(1, MAX_THREADS)] * 7)),
         features=rng.choice(GENERATIONS),
     )
 
 
 def draw_threads(rng: random.Random) -> int:
     """Threads that share the tasks: few of them, or as many as large machines have."""
-    return rng.choice((2, 2, 3, 4, rng.randint(1, MOST_THREADS), rng.randint(5, MOST_THREADS)))
+    return rng.choice((2, 2, 3, 4, rng.randint(1, MAX_THREADS), rng.randint(5, MAX_THREADS)))

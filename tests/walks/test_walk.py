@@ -19,7 +19,7 @@ from ..rotation import SEED
 from . import runner
 from . import trial as trials
 from .cases import FAMILIES, trial
-from .drawing import MOST_THREADS, OPERAND_ELEMENTS, ROWS, Case, draw_machine, draw_threads
+from .drawing import MAX_THREADS, OPERAND_ELEMENTS, ROWS, Case, draw_machine, draw_threads
 from .memory import guarded
 from .runner import walk
 from .trial import try_case
@@ -58,8 +58,8 @@ def test_each_family_and_feature_is_drawn() -> None:
 def test_plans_for_one_thread_to_64_are_drawn() -> None:
     """Real threads, and the parts that work is cut into for so many of them."""
     rng = random.Random(3)
-    assert {draw_threads(rng) for _ in range(2000)} == set(range(1, MOST_THREADS + 1))
-    assert {draw_machine(rng).chunks for _ in range(2000)} == set(range(1, MOST_THREADS + 1))
+    assert {draw_threads(rng) for _ in range(2000)} == set(range(1, MAX_THREADS + 1))
+    assert {draw_machine(rng).chunks for _ in range(2000)} == set(range(1, MAX_THREADS + 1))
 
 
 def test_as_many_threads_run_as_are_drawn() -> None:

@@ -197,10 +197,6 @@ from .contraction import (
     vecdot as vecdot,
 )
 
-from .counting import (
-    bincount as bincount,
-)
-
 from .creation import (
     array as array,
     asarray as asarray,
@@ -467,6 +463,20 @@ from .numerical.windows import (
     kaiser as kaiser,
 )
 
+from .ordering.counting import (
+    bincount as bincount,
+)
+
+from .ordering.sorting import (
+    argpartition as argpartition,
+    argsort as argsort,
+    lexsort as lexsort,
+    partition as partition,
+    searchsorted as searchsorted,
+    sort as sort,
+    unique as unique,
+)
+
 from .ranges import (
     arange as arange,
     geomspace as geomspace,
@@ -527,16 +537,6 @@ from .selection.sets import (
     unique_counts as unique_counts,
     unique_inverse as unique_inverse,
     unique_values as unique_values,
-)
-
-from .sorting import (
-    argpartition as argpartition,
-    argsort as argsort,
-    lexsort as lexsort,
-    partition as partition,
-    searchsorted as searchsorted,
-    sort as sort,
-    unique as unique,
 )
 
 from .statistics import (

@@ -187,7 +187,7 @@ def vdot(x: Any, y: Any) -> Tensor:
 
 
 #: Products of elements that eager functions have in memory to add them up, at most.
-_MOST_PRODUCTS: Final = 1 << 17
+_MAX_PRODUCTS: Final = 1 << 17
 
 
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
@@ -205,7 +205,7 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Tensor:
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: {x.shape[-1]} against {y.shape[-1]} elements along axis {axis}")
     shape = x.shape if x.shape == y.shape else broadcast_shapes("vecdot", x.shape, y.shape)
-    if is_tracing() or math.prod(shape) < _MOST_PRODUCTS:
+    if is_tracing() or math.prod(shape) < _MAX_PRODUCTS:
         return run("sum", run("mul", conjugated(x), y), axes=(len(shape) - 1,))
     row = reshaped(_conjugated_once(x), (*x.shape[:-1], 1, x.shape[-1]))
     sums = _by_matrices(row, reshaped(y, (*y.shape, 1)))

@@ -93,7 +93,7 @@ def _leaf(x: Tensor) -> Tensor:
 
 
 #: NumPy's limit of the rank.
-_MOST_AXES: Final = 64
+_MAX_AXES: Final = 64
 _AS_IT_LIES: Final = "K"
 #: Types that `tensor` copies in that order: NumPy does so, and lists have no order.
 _COPIED_AS_IT_LIES: Final = (np.ndarray, list, tuple)
@@ -124,8 +124,8 @@ def array(
     if copy is True and order is _AS_IT_LIES and ndmin == 0 and type(data) in _COPIED_AS_IT_LIES:
         return tensor(data, dtype, requires_grad=requires_grad)
     result = tensor(data, dtype) if copy else asarray(data, dtype, copy=copy)
-    if operator.index(ndmin) > _MOST_AXES:
-        raise ShapeError(f"array: ndmin must be at most {_MOST_AXES}, got {ndmin}")
+    if operator.index(ndmin) > _MAX_AXES:
+        raise ShapeError(f"array: ndmin must be at most {_MAX_AXES}, got {ndmin}")
     if result.ndim < ndmin:
         result = reshaped(result, (*[1] * (ndmin - result.ndim), *result.shape))
     if type(order) is not str or order != "K" or isinstance(data, (Tensor, np.ndarray)):

@@ -245,7 +245,7 @@ def _cut(x: Tensor, axis: int, bounds: Sequence[int]) -> list[Tensor]:
 
 
 #: More sections than elements make empty parts, each of which takes memory.
-_MOST_EMPTY_PARTS: Final = 1 << 20
+_MAX_EMPTY_PARTS: Final = 1 << 20
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]:
@@ -266,7 +266,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Tensor]
     except TypeError:
         inner = [operator.index(section) for section in indices_or_sections]
         return _cut(x, place, [0, *inner, extent])
-    most = extent + _MOST_EMPTY_PARTS
+    most = extent + _MAX_EMPTY_PARTS
     if not 0 < sections <= most:
         raise ShapeError(
             f"array_split: indices_or_sections must be from 1 to {most} for an axis of size {extent}, "

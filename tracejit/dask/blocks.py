@@ -96,7 +96,7 @@ ONE_THREAD: Final = _OneThread()
 
 
 #: Number of places of blocks, first or last along each axis, for which machine code goes along.
-_MOST_PLACES: Final = 8
+_MAX_PLACES: Final = 8
 
 
 def map_blocks(fun: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
@@ -177,7 +177,7 @@ def _types_of_blocks(
     first blocks along all letters come first, then the last blocks along some, which are often smaller."""
     letters = list(dict.fromkeys(letter for names in axes for letter in names or ()))
     several = []
-    for numbers in itertools.islice(itertools.product((0, -1), repeat=len(letters)), _MOST_PLACES):
+    for numbers in itertools.islice(itertools.product((0, -1), repeat=len(letters)), _MAX_PLACES):
         place = dict(zip(letters, numbers, strict=True))
         pairs = zip(arrays, axes, strict=True)
         several.append(tuple([_block_type(array, names, place, is_cut) for array, names in pairs]))

@@ -23,7 +23,7 @@ from ..transforms.grad import value_and_grad as of_one_block
 from .blocks import ONE_THREAD, current_client, dask_module, is_dask_array, tasks_shown
 
 #: Number of sizes of blocks for which machine code goes along; workers compile for others.
-_MOST_SIZES: Final = 4
+_MAX_SIZES: Final = 4
 
 
 def value_and_grad(
@@ -135,7 +135,7 @@ def _is_lost(sent: Any) -> bool:
 def _types_of_blocks(whole: dict[int, Any], split: dict[int, Any]) -> Iterator[tuple[Any, ...]]:
     """Arguments like those of tasks, for each size of blocks, the most frequent first."""
     rows = collections.Counter(next(iter(split.values())).chunks[0])
-    for count, _ in rows.most_common(_MOST_SIZES):
+    for count, _ in rows.most_common(_MAX_SIZES):
         shapes = {i: (count, *array.shape[1:]) for i, array in split.items()}
         if not any(np.isnan(shape).any() for shape in shapes.values()):  # a size that dask does not know
             blocks = {i: TensorType(as_dtype(split[i].dtype), shape) for i, shape in shapes.items()}

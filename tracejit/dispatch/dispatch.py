@@ -188,14 +188,14 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
 def _selection_in(operands: Sequence[Any]) -> Any:
     """The first of `operands` that is what a traced mask selects, None without."""
     for operand in operands:
-        if type(operand) not in _KNOWN_OPERANDS:
+        if type(operand) not in _PLAIN_OPERANDS:
             if hasattr(operand, "apply_selected"):
                 return operand
             refuse_opted_out(operand)
     return None
 
 
-_KNOWN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
+_PLAIN_OPERANDS: Final = frozenset((Tensor, np.ndarray, *NUMBERS))
 
 
 def _with_options(

@@ -22,7 +22,7 @@ from .prototypes import CPrototype
 from .signatures import ArraySignature, NumberSignature, Signature, read_signature
 
 #: The largest workspace that a function of numbers has on the stack.
-_MOST_STACK_BYTES: Final = 1 << 16
+_MAX_STACK_BYTES: Final = 1 << 16
 
 
 def function_pointer(function: JitFunction, specs: Sequence[Any], signature: str | None) -> FunctionPointer:
@@ -101,7 +101,7 @@ def _misfit(signature: Signature, program: ExportedProgram) -> ArgumentError:
 
 
 def _check_stack(workspace: int) -> None:
-    if workspace > _MOST_STACK_BYTES:
+    if workspace > _MAX_STACK_BYTES:
         raise ArgumentError(
             "cfunc: a function with a signature has its workspace on the stack, and this one needs "
             f"{workspace} bytes; leave signature out, and pass a workspace"

@@ -22,7 +22,7 @@ from .pullback import append_function
 
 Types = tuple[TensorType, ...]
 #: Number of answers that are remembered per op.
-_MOST_ANSWERS = 4096
+_MAX_ANSWERS = 4096
 
 
 def type_rule(name: str, infer: Callable[..., Any]) -> Infer:
@@ -34,7 +34,7 @@ def type_rule(name: str, infer: Callable[..., Any]) -> Infer:
         results = inferred.get(key)
         if results is None:
             results = result_types(name, infer(*types, **attrs))
-            if len(inferred) >= _MOST_ANSWERS:
+            if len(inferred) >= _MAX_ANSWERS:
                 inferred.clear()
             inferred[key] = results
         return results
@@ -62,7 +62,7 @@ def text_of(types: Sequence[TensorType]) -> str:
 
 
 #: Number of pullbacks that are remembered per op.
-_MOST_PULLBACKS = 256
+_MAX_PULLBACKS = 256
 
 
 def decomposition(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,7 +122,7 @@ def composite_rules(op: Op) -> dict[str, Rule]:
         kinds = [TensorType(argument.dtype, argument.shape) for argument in arguments]
         key = (*kinds, *attrs.items())
         if key not in pullbacks:
-            if len(pullbacks) >= _MOST_PULLBACKS:
+            if len(pullbacks) >= _MAX_PULLBACKS:
                 pullbacks.clear()
             pullbacks[key] = _pullback(op, kinds[0], kinds[1:], attrs)
         function, present = pullbacks[key]

@@ -53,11 +53,11 @@ _ARRAY_FUNCTION: Final = type(np.dot)
 #: Types of objects whose methods are read as if they were looked up where they are called.
 _WITH_METHODS: Final = (dict, *SEQUENCES, set, contextvars.ContextVar, functools._lru_cache_wrapper)
 #: Most instructions that are followed for one trace, beside those of the function itself.
-_MOST_STEPS: Final = 100_000
+_MAX_STEPS: Final = 100_000
 #: Greatest depth of calls.
 _DEEPEST: Final = 60
 #: Number of times that a function is followed inside itself.
-_MOST_RECURSIONS: Final = 3
+_MAX_RECURSIONS: Final = 3
 
 
 class TooLongError(Exception):
@@ -69,7 +69,7 @@ class Reader:
 
     def __init__(self, function: Any) -> None:
         code = getattr(inspect.unwrap(function), "__code__", None)
-        self._steps_left = _MOST_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
+        self._steps_left = _MAX_STEPS + (len(code.co_code) // 2 if isinstance(code, CodeType) else 0)
         self._done: dict[Any, Any] = {}
         self.uses, self.trail = Uses.empty(), Trail()
         self.asking = Asking(self.uses, self.trail)
@@ -351,7 +351,7 @@ class Reader:
         named: dict[str, Any],
     ) -> Any:
         arguments = bind(code, closure, positional, named)
-        if len(self.trail.running) > _DEEPEST or self.trail.running.count(code) > _MOST_RECURSIONS:
+        if len(self.trail.running) > _DEEPEST or self.trail.running.count(code) > _MAX_RECURSIONS:
             return self.escapes.hand_over(arguments.values(), {})
         key: Any = (code, tuple(arguments.items()), tuple([(name, id(cell)) for name, cell in cells.items()]))
         try:

@@ -19,8 +19,8 @@ from .guards import is_constant
 from .libraries.origins import is_user_function
 from .usage import Uses
 from .values import (
+    MAX_ALTERNATIVES,
     MISSING,
-    MOST_ALTERNATIVES,
     TRACED,
     UNKNOWN,
     Bound,
@@ -192,7 +192,7 @@ class Contents:
         if isinstance(value, Group):
             return choice_of(map(Constant, value.keys) if value.keys is not None else value.items)
         if isinstance(value, Constant) and isinstance(value.value, (tuple, str, frozenset)):
-            return choice_of(map(Constant, list(value.value)[:MOST_ALTERNATIVES]))
+            return choice_of(map(Constant, list(value.value)[:MAX_ALTERNATIVES]))
         if isinstance(value, Instance):
             self.escapes.escape(value)
         if not isinstance(value, Place):
@@ -225,7 +225,7 @@ class Contents:
         return self._elements(owner, list(owner.value.items()))
 
     def _elements(self, owner: Place, pairs: list[tuple[Any, Any]]) -> Any:
-        if len(pairs) <= MOST_ALTERNATIVES:
+        if len(pairs) <= MAX_ALTERNATIVES:
             return choice_of([self.uses.read(owner.item(key, element)) for key, element in pairs])
         for key, element in pairs:
             place = owner.item(key, element)

@@ -46,7 +46,7 @@ from .values import (
 )
 
 #: Most values that are looked at where a container is handed to code that is not followed.
-_MOST_CONTENTS: Final = 20_000
+_MAX_CONTENTS: Final = 20_000
 #: Methods that make objects and end them, which nobody calls on the way.
 _MAKING: Final = frozenset(
     ("__init__", "__new__", "__del__", "__init_subclass__", "__class_getitem__", "__set_name__",
@@ -186,9 +186,9 @@ class Escapes:
             self.uses.same(place)
             return
         self._contents += 1
-        if self._contents > _MOST_CONTENTS:
-            if self._contents == _MOST_CONTENTS + 1:
-                self.uses.give_up(f"{place.source} and more: it reads over {_MOST_CONTENTS:,} objects")
+        if self._contents > _MAX_CONTENTS:
+            if self._contents == _MAX_CONTENTS + 1:
+                self.uses.give_up(f"{place.source} and more: it reads over {_MAX_CONTENTS:,} objects")
             return
         self._inside.add(id(value))
         self.uses.structure(place)

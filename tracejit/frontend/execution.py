@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .bytecode import Handler, Instruction, Program, Site, always_runs, decode, only_raises
 from .values import (
-    MOST_ALTERNATIVES,
+    MAX_ALTERNATIVES,
     UNKNOWN,
     Cell,
     Iteration,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: The number of visits of one instruction with changed values after which values that still change become
 #: unknown.
-_MOST_VISITS: Final = 6
+_MAX_VISITS: Final = 6
 _GENERATOR: Final = 0x20 | 0x80 | 0x200
 _ABSENT: Final = object()
 
@@ -156,7 +156,7 @@ class Execution:
                 self.reader.escapes.escape(new)
             return old
         merged = join(old, new)
-        if visits > _MOST_VISITS or len(options(merged)) > MOST_ALTERNATIVES:
+        if visits > _MAX_VISITS or len(options(merged)) > MAX_ALTERNATIVES:
             self.reader.escapes.escape(merged)
             return UNKNOWN
         return merged

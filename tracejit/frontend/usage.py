@@ -34,7 +34,7 @@ from .libraries.library import GENERATORS
 from .values import MISSING, Place, Source
 
 #: More numbers than these are guarded rather than made inputs.
-_MOST_NUMBERS: Final = 64
+_MAX_NUMBERS: Final = 64
 
 
 class Number:
@@ -199,7 +199,7 @@ class Uses:
             for identity, place in places.items():
                 if identity in self.inspected or identity in ambiguous or place.settled:
                     self.inspect(place)
-                elif identity in allowed or len(allowed) < _MOST_NUMBERS:
+                elif identity in allowed or len(allowed) < _MAX_NUMBERS:
                     number = allowed.setdefault(identity, Number(place.source, place.value))
                     sites.setdefault(site, []).append((identity, number))
                 else:

@@ -102,7 +102,7 @@ def _called(value: Any, method: str) -> Any:
 _STEPS: Final = {"attr": _attribute, "item": _item, "call": _called}
 _SHOWN: Final = {"attr": ".{}", "item": "[{!r}]", "call": ".{}()"}
 #: Most alternatives that are kept apart.
-MOST_ALTERNATIVES: Final = 256
+MAX_ALTERNATIVES: Final = 256
 
 
 class _Named:

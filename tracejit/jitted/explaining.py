@@ -27,7 +27,7 @@ from .static_arguments import static_text
 #: Lines are at most so long, where that is ours to say.
 _WIDTH: Final = 110
 #: Most of a list of arguments, captures or guards that are printed; the report has all of them.
-_MOST_LISTED: Final = 40
+_MAX_LISTED: Final = 40
 
 
 @record
@@ -342,8 +342,8 @@ def _lines(number: int, report: SignatureReport, signature: Signature) -> Iterat
 
 def _listed(parts: Sequence[str]) -> str:
     """`parts` with commas between them, of very many the first ones."""
-    more = len(parts) - _MOST_LISTED
-    return ", ".join(parts) if more <= 0 else f"{', '.join(parts[:_MOST_LISTED])} and {more} more"
+    more = len(parts) - _MAX_LISTED
+    return ", ".join(parts) if more <= 0 else f"{', '.join(parts[:_MAX_LISTED])} and {more} more"
 
 
 def _wrapped(text: str) -> list[str]:

@@ -36,12 +36,13 @@ from .argument_writes import CompiledOnlyError, FailedCall, WritesRank0
 from .call_traces import trace_call
 from .calls import CompiledFunction
 from .captures import bind, renewed_at_each_call, warn_of_frozen
+from .disabling import jit_is_disabled
 from .exporting import Carriable, Exportable
 from .guard_tree.entries import results_as_arrays
 from .guard_tree.nodes import MAX_PATHS, GuardTree, Signature
 from .guard_tree.specializations import UNTRACKED, Gradients, Specialization, gradients_of
 from .methods import Bindable, is_instance, is_method
-from .registry import jit_is_disabled, watch
+from .registry import watch
 from .signatures import (
     MISS,
     JittedCall,
@@ -53,7 +54,7 @@ from .signatures import (
 from .static_arguments import ordered_keywords, selected_arguments, split_static
 
 if TYPE_CHECKING:
-    from ..tools.viewer import View
+    from ..tools.viewer.views import View
     from . import lowered, recompilation
     from .explaining import Explanation
     from .guard_tree import paths, shared_paths
@@ -69,7 +70,7 @@ R = TypeVar("R")
 #: Most native entries that are tried one after the other before Python walks down the guard tree.
 _MAX_ENTRIES = 6
 #: Number of times that a function is traced anew where what it reads changes meanwhile.
-_MOST_ATTEMPTS = 4
+_MAX_ATTEMPTS = 4
 
 
 class JitFunction(Exportable, Carriable, Bindable):
@@ -254,7 +255,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         Raises TraceError where what the function reads changes all the time."""
         if self._meets_error_states and (asked := errors_asked()):
             raise error_state_error(self._name, asked)
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             signature = self._tree.signature(call)
             before = None if signature is None else signature.before(outcome)
             if before is not None:

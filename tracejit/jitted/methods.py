@@ -22,7 +22,7 @@ from ..sending import Sendable
 from ..tensors.tensor import Tensor
 
 #: Instances without attributes of their own, and classes, whose functions are kept.
-_MOST: Final = 64
+_MAX_KEPT: Final = 64
 _MISSING: Final = object()
 #: Types of leaves of arguments.
 _LEAVES: Final = (Tensor, np.ndarray, np.generic, bool, int, float, complex, str, bytes)
@@ -93,7 +93,7 @@ class Bindable(Sendable):
             key: Any = self
         else:
             bound, key = _kept, (self, id(instance))  # which is that of no other while it is here
-            if len(bound) >= _MOST and key not in bound:
+            if len(bound) >= _MAX_KEPT and key not in bound:
                 del bound[next(iter(bound))]
         function = bound.get(key)
         if function is None or function._owner is not instance:  # of the instance that this is a copy of

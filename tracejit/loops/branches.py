@@ -39,7 +39,7 @@ from .variables import (
 
 _LABELS: Final = ("else", "then")
 #: Operations that both sides may compute: they cannot fail, and neither do their derivatives.
-_CHEAP: Final = frozenset(
+_HARMLESS: Final = frozenset(
     ("abs", "add", "cast", "eq", "ge", "gt", "le", "logical_and", "logical_not", "logical_or", "lt",
      "maximum", "minimum", "ne", "neg", "select", "sub", "where", "full", "constant", "bitwise_and",
      "bitwise_or", "invert", "bitwise_not")
@@ -418,6 +418,6 @@ def _content(instruction: Instruction, operands: Sequence[Value]) -> object:
 
 def _is_cheap(body: Function) -> bool:
     return len(body.body) <= _FEW and all(
-        instruction.op.name in _CHEAP and not any(result.shape for result in instruction.results)
+        instruction.op.name in _HARMLESS and not any(result.shape for result in instruction.results)
         for instruction in body.body
     )

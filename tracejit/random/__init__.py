@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..surface.namespaces import RANDOM as _RANDOM
 
 #: Names of these functions in other libraries.
-_ELSEWHERE = {
+_OTHER_NAMES = {
     "PRNGKey": "key",
     "default_rng": "key",
     "manual_seed": "seed",
@@ -20,4 +20,6 @@ _ELSEWHERE = {
     "weibull": "weibull_min",
 }
 
-_RANDOM.attach(globals(), lambda name: f"; use tj.random.{_ELSEWHERE[name]}" if name in _ELSEWHERE else "")
+_RANDOM.attach(
+    globals(), lambda name: f"; use tj.random.{_OTHER_NAMES[name]}" if name in _OTHER_NAMES else ""
+)

@@ -47,7 +47,6 @@ ARRAY: Final = Namespace("tracejit.array", "", {
         mask_indices tril_indices tril_indices_from triu_indices triu_indices_from
     """,
     ".contraction": "dot inner kron matmul outer tensordot vdot vecdot",
-    ".counting": "bincount",
     ".creation": "array asarray empty empty_like full full_like ones ones_like zeros zeros_like",
     ".cumulative": "cummax cummin cumprod cumsum",
     ".diagonals": "diag diagflat diagonal eye identity tri tril triu",
@@ -100,6 +99,8 @@ ARRAY: Final = Namespace("tracejit.array", "", {
         angle array_equiv conj conjugate imag iscomplex isreal real real_if_close sort_complex
     """,
     ".numerical.windows": "bartlett blackman hamming hanning i0 kaiser",
+    ".ordering.counting": "bincount",
+    ".ordering.sorting": "argpartition argsort lexsort partition searchsorted sort unique",
     ".ranges": "arange geomspace linspace logspace",
     ".rearranging": "flip fliplr flipud meshgrid repeat resize roll rot90 tile",
     ".reductions": names_of(REDUCTIONS),
@@ -109,7 +110,6 @@ ARRAY: Final = Namespace("tracejit.array", "", {
         intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts unique_inverse
         unique_values
     """,
-    ".sorting": "argpartition argsort lexsort partition searchsorted sort unique",
     ".statistics": "average count_nonzero logsumexp ptp std var",
     "numpy": NUMPYS,
 })  # fmt: skip
@@ -148,8 +148,8 @@ TRACEJIT: Final = Namespace("tracejit", "", {
     ".ir.dtypes": "as_dtype default_dtype set_default_dtype",
     ".ir.graph": "Function",
     ".ir.types": "TensorType",
+    ".jitted.disabling": "disable_jit",
     ".jitted.jit": "eval_shape jit make_ir trace",
-    ".jitted.registry": "disable_jit",
     ".profiling": "memory profile",
     ".pytree": "register_pytree_node tree_leaves tree_map",
     ".runtime.denormals": "flush_denormals",

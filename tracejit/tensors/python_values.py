@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 
 #: Functions of ``math`` and ``cmath`` that this library has under another name.
-_OF_MATH_ELSEWHERE: Final = {
+_OTHER_NAMES_OF_MATH: Final = {
     "comb": "scipy.special.comb",
     "factorial": "scipy.special.factorial",
     "fsum": "sum",
@@ -107,7 +107,7 @@ def asked_by(asked: str, instead: str) -> tuple[str, str]:
     function = None if caller is None else _called_function(caller)
     module, label = str(getattr(function, "__module__", None)), getattr(function, "__name__", "")
     if module in ("math", "cmath"):
-        ours = _function_here(_OF_MATH_ELSEWHERE.get(label, label))
+        ours = _function_here(_OTHER_NAMES_OF_MATH.get(label, label))
         return f"{module}.{label}(x)", f"{ours}(x)" if ours else instead
     if isinstance(getattr(function, "__self__", None), _GENERATORS()):
         ours = _function_here(f"random.{label}") or "tj.random"

@@ -37,7 +37,7 @@ class CheckFailure(TracejitError, AssertionError):
 
 
 #: Derivatives of higher orders take exponentially longer.
-_MOST_ORDERS: Final = 8
+_MAX_ORDERS: Final = 8
 
 
 def check_op(
@@ -88,8 +88,8 @@ def check_op(
     cases = [_sample(sample, i, defaults) for i, sample in enumerate(samples)]
     if not cases:
         raise TracejitError(f"check_op({name}): expected at least one sample")
-    if not 0 <= order <= _MOST_ORDERS:
-        raise DomainError(f"check_op: order must be from 0 to {_MOST_ORDERS}, got {order}")
+    if not 0 <= order <= _MAX_ORDERS:
+        raise DomainError(f"check_op: order must be from 0 to {_MAX_ORDERS}, got {order}")
     run = _Run(Tolerance(f32, f64, gradient), order)
     for number, sample in enumerate(cases):
         run.label = f"sample {number} {sample}"

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 #: The largest number of decisions of one path: a loop that decides in each step should be a structured one
 #: long before.
-MOST_DECISIONS: Final = 10_000
+MAX_DECISIONS: Final = 10_000
 #: Most values that are followed from a value to decided ones.
-_MOST_FOLLOWED: Final = 64
+_MAX_FOLLOWED: Final = 64
 
 
 @record(eq=False)
@@ -80,9 +80,9 @@ class Branches:
         self._read(tracer)
         if self._follows(tracer, value):
             return np.asarray(self._told[value])
-        if len(self.made) >= MOST_DECISIONS:
+        if len(self.made) >= MAX_DECISIONS:
             raise ConcretizationError(
-                f"the function tested more than {MOST_DECISIONS} traced values in one call; use "
+                f"the function tested more than {MAX_DECISIONS} traced values in one call; use "
                 "tj.while_loop, tj.fori_loop or tj.scan for loops whose length depends on values"
             )
         if len(self.made) < len(self.prefix):
@@ -109,7 +109,7 @@ class Branches:
             if source in told:
                 continue
             is_whole = not source.shape and source.dtype.kind in "ib"
-            if not is_whole or source not in self._producers or len(sources) > _MOST_FOLLOWED:
+            if not is_whole or source not in self._producers or len(sources) > _MAX_FOLLOWED:
                 return False
             sources += self._producers[source].operands
         for instruction in needed_for(value, self._producers, told):

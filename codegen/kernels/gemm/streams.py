@@ -22,12 +22,12 @@ from .batches import Product, accumulate, over_batch
 from .tiles import SUM_PART
 
 #: Rows of x up to which this pays.
-MOST_ROWS: Final = 4
+MAX_ROWS: Final = 4
 #: Rows of y that are added at a time.
 _TOGETHER: Final = 8
 #: Vectors of a strip: at least so many; and bytes of its rows, which are read faster in long runs. Measured
 #: for one row of 4096 with 4096x4096 f32 on two threads: 1.1 ms with 8 KB, 1.4 with 4, 2.0 with 2.
-_LEAST_VECTORS: Final = 16
+_MIN_VECTORS: Final = 16
 _RUN: Final = 8 << 10
 #: Longer sums are added up in parts of this length: errors grow with it.
 _INNER: Final = 2 * SUM_PART
@@ -43,9 +43,9 @@ def streams(product: Product, target: Target) -> bool:
     (m, n, k), dtype = product.sizes, product.dtype
     return (
         dtype[0] == "f"
-        and 0 < m <= MOST_ROWS
+        and 0 < m <= MAX_ROWS
         and product.operands[1].strides[-1] == 1
-        and n >= _LEAST_VECTORS * target.lanes(dtype)
+        and n >= _MIN_VECTORS * target.lanes(dtype)
         and k * n * BITS[dtype] // 8 >= large_bytes()
     )
 
@@ -68,7 +68,7 @@ class _Writer:
         self.dtype = dtype = product.dtype
         self.m, self.n, self.k = product.sizes
         columns = min(_RUN * 8 // BITS[dtype], math.ceil(self.n / 2))
-        self.width = max(_LEAST_VECTORS, math.ceil(columns / lanes)) * lanes
+        self.width = max(_MIN_VECTORS, math.ceil(columns / lanes)) * lanes
         self.tasks = math.ceil(self.n / self.width)
         self.w = FunctionWriter(declarations)
         #: Sums of the part being added up, row after row; those of a short sum are the result itself.

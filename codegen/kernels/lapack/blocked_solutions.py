@@ -29,8 +29,8 @@ from .problem import aligned
 _BLOCK: Final = 128
 #: The least rows and columns. Inverses on a Xeon of 2.5 GHz by `triangular`, in blocks, and by torch (MKL),
 #: one thread, ms: 300 rows 2.0, 2.4 and 2.4; 500 rows 10.0, 10.1 and 9.8; 1,000 rows 101, 75 and 70.
-_LEAST_ROWS: Final = 384
-_LEAST_COLUMNS: Final = 48
+_MIN_ROWS: Final = 384
+_MIN_COLUMNS: Final = 48
 
 
 class BlockedSolution(ByProducts):
@@ -70,7 +70,7 @@ class BlockedSolution(ByProducts):
     @classmethod
     def fits(cls, instruction: Instruction, least: int) -> bool:
         rows, columns = instruction.results[0].shape[-2:]
-        large = rows >= max(least, _LEAST_ROWS) and columns >= _LEAST_COLUMNS
+        large = rows >= max(least, _MIN_ROWS) and columns >= _MIN_COLUMNS
         return large and super().fits(instruction, least)
 
     def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -34,7 +34,7 @@ from ...nest.streaming import asked_bytes, streamed_bytes
 
 #: Lanes of vectors that are folded in themselves, at most. LLVM 20 cannot shuffle two vectors of 64 bytes
 #: without AVX-512 VBMI: it ends the process.
-_MOST_LANES: Final = 32
+_MAX_LANES: Final = 32
 #: Bytes of the workspace before the places of chunks.
 _HEAD: Final = 64
 #: Threads from which on two passes are shared. Measured on Zen 4, one pass on one thread and two passes on
@@ -154,7 +154,7 @@ class _Writer:
         self.declarations = declarations
         self.dtype = SHORT_NAME[x.dtype]
         self.lines = Lines(x.shape, instruction.attrs["axis"], target, self.dtype)
-        self.lanes = min(self.lines.lanes, _MOST_LANES)
+        self.lanes = min(self.lines.lanes, _MAX_LANES)
         self.reverse: bool = instruction.attrs["reverse"]
         fold = instruction.op.reduction
         assert fold is not None

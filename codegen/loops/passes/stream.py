@@ -16,7 +16,7 @@ from ..nodes import LANES, STREAM, Aligned, Alloc, Fence, For, If, Kernel, Load,
 from ..rewriting import with_body
 
 #: Bits of the narrowest vectors that are stored past the cache.
-LEAST_BITS = 128
+MIN_BITS = 128
 
 
 def stream(kernel: Kernel, *buffers: str) -> Kernel:
@@ -64,7 +64,7 @@ class _Streaming:
         if store.buffer not in self.buffers or store.guard or store.mask is not None or dtype == "bool":
             return False
         width = lanes.width
-        if lanes.hi != (affine(width),) or width * BITS[dtype] < LEAST_BITS:
+        if lanes.hi != (affine(width),) or width * BITS[dtype] < MIN_BITS:
             return False
         if store.index.coefficient(lanes.index).number != len(store.values):
             return False

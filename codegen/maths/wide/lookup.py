@@ -260,12 +260,8 @@ def _items(row: Sequence[float], dtype: str) -> str:
     return f"[{', '.join([f'{LLVM_SCALAR[dtype]} {literal(number, dtype)}' for number in row])}]"
 
 
-#: Argument at which callers clamp x: the function is 1 / (sqrt(pi) x) to all digits.
-FARTHEST: Final = 1e15
-
-
 def scaled_erfc(b: Emitter, x: Reg) -> tuple[Reg, Reg]:
-    """(y, rest) with exp(x^2) erfc x = y (1 + rest), for 0 <= x <= FARTHEST; y within 1.5 ulp.
+    """(y, rest) with exp(x^2) erfc x = y (1 + rest), for 0 <= x <= 1e15; y within 1.5 ulp.
 
     (x + K) exp(x^2) erfc x is smooth from 0 to infinity as a function of 1 / (x + K), whose estimate to 14
     bits chooses a polynomial in d = (x - c) / (x + K), c a float in the middle of its range. So neither the

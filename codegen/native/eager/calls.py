@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Final
 
-from ...interface import CALL_TABLE, EAGER_CALL, MOST_ARGUMENTS, SECOND, WRITEABLE
+from ...interface import CALL_TABLE, EAGER_CALL, MAX_ARGUMENTS, SECOND, WRITEABLE
 from ...llvm.emitter import Reg
 from ..functions import Array, Int, Object, Objects, TensorObject, native
 from ..objects import decref_all, incref_all, read_int, store_slot
@@ -214,8 +214,8 @@ def eager_call(f: NativeWriter, self: Annotated[Pointer, bytes_of(CALL)], args: 
     table, raised = self["content"], f.returning(None)
     with f.attempt() as slow:
         slow.when(is_bypassed(f))
-        slow.unless(f.below(nargs, MOST_ARGUMENTS))
-        values = f.array(OBJECT, MOST_ARGUMENTS)
+        slow.unless(f.below(nargs, MAX_ARGUMENTS))
+        values = f.array(OBJECT, MAX_ARGUMENTS)
         tracked = _take_operands(f, table, args, nargs, values, slow)
         array = _result_of_kernel(f, table, values, nargs, slow)
         result = f.take(wrap(f, array), raised)

@@ -38,8 +38,8 @@ from ...interface import (
     JOIN_KIND,
     JOIN_RANK,
     JOIN_TABLE,
-    MOST_ELEMENTS,
-    MOST_JOINED,
+    MAX_ELEMENTS,
+    MAX_JOINED,
 )
 from ...llvm.emitter import Reg
 from ..functions import Bytes, ImportedFunction, Int, Object, Objects, Words, native
@@ -112,7 +112,7 @@ def joinable(f: NativeWriter, item: Object, descr: Object, rank: Int, sizes: Wor
     no.unless(f.and_(f.eq(array["descr"], descr), f.eq(f.cast(array["rank"], "i64"), rank)))
     with f.for_(rank) as axis:
         size = array["sizes"][axis]
-        small, equal = f.le(size, MOST_ELEMENTS), f.eq(size, sizes[axis])
+        small, equal = f.le(size, MAX_ELEMENTS), f.eq(size, sizes[axis])
         no.unless(f.select(f.eq(axis, free), small, equal))
     f.ret(array)
 
@@ -160,7 +160,7 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
         slow.unless(read_int(f, args[1], place))
         items = items_of(f, args[0], count)
         slow.when(f.is_null(items))
-        slow.unless(f.below(f.sub(count.value, 1), MOST_JOINED))
+        slow.unless(f.below(f.sub(count.value, 1), MAX_JOINED))
         slow.when(f.is_null(items[0]))
         slow.unless(f.is_type(items[0], "Tensor"))
         lead = array_of(f, items[0], True)
@@ -179,8 +179,8 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
         before, behind = _extents(f, lead, rank, sizes, axis, free, slow)
         join = _Join(args[0], count.value, descr, rank, sizes, free)
         total, _ = join.visit(f, slow, lambda *_: None)
-        # at most MOST_JOINED sizes of MOST_ELEMENTS: no product overflows
-        slow.unless(f.le(f.mul(f.mul(before, behind), total), MOST_ELEMENTS))
+        # at most MAX_JOINED sizes of MAX_ELEMENTS: no product overflows
+        slow.unless(f.le(f.mul(f.mul(before, behind), total), MAX_ELEMENTS))
 
         shape = f.array("i64", JOIN_RANK)
         with f.for_(result_rank) as i, f.if_(f.eq(i, axis)):
@@ -192,7 +192,7 @@ def eager_join(f: NativeWriter, self: Annotated[Pointer, bytes_of(JOIN)], args: 
         data = array["data"]
         # other Python code may run now; it cannot see the new array before there is the Tensor
         result = check_memory(f, wrap(f, f.give(array)), slow)
-        recorded = f.array(OBJECT, MOST_JOINED + 2)
+        recorded = f.array(OBJECT, MAX_JOINED + 2)
         nbytes = f.mul(behind, kind["bytes"])
 
         def copy(i: Reg, item: Pointer, array: Pointer, start: Reg, size: Reg) -> None:
@@ -213,17 +213,17 @@ def _extents(
     f: NativeWriter, lead: Pointer, rank: Reg, sizes: Pointer, axis: Reg, free: Reg, slow: Exit
 ) -> tuple[Reg, Reg]:
     """Numbers of elements before the axis and behind it; fills in `sizes`. Each factor is at most
-    MOST_ELEMENTS, and so is each product that goes on."""
+    MAX_ELEMENTS, and so is each product that goes on."""
     before, behind = f.variable("i64", 1), f.variable("i64", 1)
     with f.for_(rank) as i:
         size = lead["sizes"][i]
         sizes[i] = size
-        slow.unless(f.le(size, MOST_ELEMENTS))
+        slow.unless(f.le(size, MAX_ELEMENTS))
         with f.if_(f.lt(i, axis)):
             before.value = f.mul(before.value, size)
             f.else_()
             behind.value = f.mul(behind.value, f.select(f.eq(i, free), 1, size))
-        slow.unless(f.and_(f.le(before.value, MOST_ELEMENTS), f.le(behind.value, MOST_ELEMENTS)))
+        slow.unless(f.and_(f.le(before.value, MAX_ELEMENTS), f.le(behind.value, MAX_ELEMENTS)))
     return before.value, behind.value
 
 
@@ -265,7 +265,7 @@ def eager_op(f: NativeWriter, self: Annotated[Pointer, bytes_of(OP)], args: Obje
         lead, x_goes_on, y_goes_on = _leading(f, x_array, y_array.value, slow)
         loop = row_of(f, table, table["loops"], "operand", lead["descr"], slow)
         count = f.variable("i64", elements(f, lead))
-        slow.unless(f.le(count.value, MOST_ELEMENTS))
+        slow.unless(f.le(count.value, MAX_ELEMENTS))
 
         with f.if_(f.ne(_raised_flags(f, flags), 0)):
             _clear_flags(f, flags)

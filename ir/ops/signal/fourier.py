@@ -29,8 +29,8 @@ from ..define import define
 
 #: Lines of fewer complex elements, or of other numbers of them than a multiple of 4, are computed several at
 #: a time; longer ones in steps.
-_LEAST_ELEMENTS: Final = 32
-_MOST_ELEMENTS: Final = 4096
+_MIN_ELEMENTS: Final = 32
+_MAX_ELEMENTS: Final = 4096
 
 
 def _axis_of(name: str, operand: TensorType, attrs: Attrs, *, pairs: bool) -> int:
@@ -81,7 +81,7 @@ def batch_of_lines(transform: Instruction) -> Shape | None:
     if attrs["axis"] != len(batch) or 0 in shape or all(count == 1 for count in batch):
         return None
     complex_size = size if is_complex or size % 2 else size // 2
-    suits = complex_size >= _LEAST_ELEMENTS and complex_size % 4 == 0 and size <= _MOST_ELEMENTS
+    suits = complex_size >= _MIN_ELEMENTS and complex_size % 4 == 0 and size <= _MAX_ELEMENTS
     return batch if suits else None
 
 

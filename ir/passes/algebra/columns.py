@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from ...graph import Instruction, Value
-from ...grouping.inlining import MOST_COLUMNS, Definitions, is_window
+from ...grouping.inlining import MAX_COLUMNS, Definitions, is_window
 from ...grouping.reasons import is_fusable
 from ...registry import Kind
 
 #: Least rows for which columns are split: below, there would be more code for little work.
-LEAST_ROWS: Final = 1 << 9
+MIN_ROWS: Final = 1 << 9
 #: The elementwise op that folds two elements of a reduction.
 FOLDS: Final = {"sum": "add", "prod": "mul", "max": "maximum", "min": "minimum"}
 
@@ -26,11 +26,11 @@ def is_large(instruction: Instruction) -> bool:
         instruction.op.name not in FOLDS or operand.dtype.kind == "b"
     ):
         return False
-    if not 1 <= operand.shape[-1] <= MOST_COLUMNS:
+    if not 1 <= operand.shape[-1] <= MAX_COLUMNS:
         return False
     if operand.shape[-1] == 1 and instruction.op.kind is Kind.REDUCTION:
         return False
-    return operand.type.size // operand.shape[-1] >= LEAST_ROWS
+    return operand.type.size // operand.shape[-1] >= MIN_ROWS
 
 
 def folds_columns(instruction: Instruction) -> bool:
@@ -47,7 +47,7 @@ def is_of_flat_memory(instruction: Instruction, defs: Definitions) -> bool:
     (operand, *_) = instruction.operands
     if len(instruction.attrs["axes"]) < len(operand.shape) or len(operand.shape) < 3:
         return False
-    if operand.shape[-2] > MOST_COLUMNS:
+    if operand.shape[-2] > MAX_COLUMNS:
         return False
     stack, seen = [operand], set[Value]()
     while stack:
@@ -70,10 +70,10 @@ def joins_columns(instruction: Instruction, defs: Definitions) -> bool:
     if instruction.op.kind is not Kind.CONCAT and instruction.op.kind is not Kind.UPDATE:
         return False
     result = instruction.result
-    if result.type.ndim < 2 or not 2 <= result.shape[-1] <= MOST_COLUMNS:
+    if result.type.ndim < 2 or not 2 <= result.shape[-1] <= MAX_COLUMNS:
         return False
     column = (*result.shape[:-1], 1)
-    if result.type.size // result.shape[-1] < LEAST_ROWS:
+    if result.type.size // result.shape[-1] < MIN_ROWS:
         return False
     if instruction.op.kind is Kind.CONCAT:
         return all(operand.shape == column for operand in instruction.operands)

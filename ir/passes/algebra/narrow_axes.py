@@ -1,8 +1,8 @@
 """Narrow last dimensions are written out: three columns become three values.
 
-The lanes of a nest run along its last dimension, so that rows of three numbers (points in space, colours,
-the components of a mixture) leave most of a vector empty, and a reduction over them is a fold across lanes
-for every row. Written out,
+The vectors of a nest lie along its last dimension, so that rows of three numbers (points in space, colours,
+the components of a mixture) leave most of a vector empty, and a reduction over them is a fold within a
+vector for every row. Written out,
 
     sum(f(x), axes of 3 columns)  =  f(x[..., 0]) + f(x[..., 1]) + f(x[..., 2])
 

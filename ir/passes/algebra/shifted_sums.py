@@ -2,8 +2,8 @@
 
     convolve(x, w)  =  w[0, 0] x[:-1, :-1] + w[0, 1] x[:-1, 1:] + ...
 
-The lanes of a convolution are its output channels; a single channel would fill one lane. As arithmetic the
-lanes lie along rows of pixels, and the sum is one nest with what is around it.
+The vectors of a convolution hold its output channels; a single channel would leave them nearly empty. As
+arithmetic they lie along rows of pixels, and the sum is one nest with what is around it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from ...graph import Instruction, Value
 from ...registry import OPS
 from ..rewriting import Definitions
 
-#: Elements of a kernel, and columns of the result: fewer are no lanes.
-MOST_ELEMENTS: Final = 25
-LEAST_COLUMNS: Final = 16
+#: Elements of a kernel, and columns of the result: fewer fill no vectors.
+MAX_ELEMENTS: Final = 25
+MIN_COLUMNS: Final = 16
 
 
 def shifted_sums(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
     """A convolution of a single channel with a short kernel as a sum of shifted images."""
     (x, w), result, attrs = instruction.operands, instruction.result, instruction.attrs
     kernel, padding = w.shape[-2:], attrs["padding"]
-    if w.shape[:-2] != (1, 1) or math.prod(kernel) > MOST_ELEMENTS or result.dtype.kind != "f":
+    if w.shape[:-2] != (1, 1) or math.prod(kernel) > MAX_ELEMENTS or result.dtype.kind != "f":
         return None
-    if result.shape[-1] < LEAST_COLUMNS or attrs["stride"] != (1, 1) or min(padding) < 0:
+    if result.shape[-1] < MIN_COLUMNS or attrs["stride"] != (1, 1) or min(padding) < 0:
         return None
     rank = x.type.ndim
     padded = x

@@ -22,9 +22,9 @@ from ..rewriting import Definitions, rewrite
 
 #: Reads of more elements than this, and this many of each, go by windows that overlap.
 MANY: Final = 4096
-MOST_AGAIN: Final = 2
+MAX_AGAIN: Final = 2
 #: The inverse of the largest part of an axis that is duplicated where indices wrap around.
-_MOST_AGAIN: Final = 4
+_MAX_AGAIN: Final = 4
 
 
 def slice_accesses(function: Function) -> Function:
@@ -41,7 +41,7 @@ def has_large_windows(function: Function) -> bool:
     values = AffineValues({result: step for step in function.body for result in step.results})
     return any(
         step.op.kind is Kind.GATHER
-        and step.result.type.size > max(MOST_AGAIN * step.operands[0].type.size, MANY)
+        and step.result.type.size > max(MAX_AGAIN * step.operands[0].type.size, MANY)
         and any(_has_windows(values.of(index), index.shape) for index in step.operands[1:])
         for step in function.body
     )
@@ -143,7 +143,7 @@ def _periodic_gather(b: Any, gather: Instruction, defs: Definitions) -> Value | 
             if bounds is None or divisor is None or divisor.number != size:
                 return None
         before, behind = max(-bounds[0], 0), max(bounds[1] - size + 1, 0)
-        if before + behind > size // _MOST_AGAIN:
+        if before + behind > size // _MAX_AGAIN:
             return None
         index = b.add(index, before) if before else index
         for view in reversed(views):

@@ -11,7 +11,7 @@ from ...types import Shape
 Box: TypeAlias = tuple[tuple[int, int], ...]
 
 #: A set of more boxes is not made smaller any more.
-MOST_BOXES: Final = 32
+MAX_BOXES: Final = 32
 
 
 def whole(shape: Shape) -> Box:

@@ -37,7 +37,7 @@ from .step_folds import FOLDS, Extremum, Fold, folds
 
 #: A value of all steps has at most so many elements: it may have to lie in memory.
 MAX_NEST: Final = 1 << 24
-#: Least elements of arrays inside of a loop that stays one: smaller ones are faster in registers.
+#: Least elements of arrays inside of a loop that stays one: smaller ones are faster as carries.
 MIN_NEST: Final = 256
 
 _KINDS: Final = frozenset(

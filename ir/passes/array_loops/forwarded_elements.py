@@ -1,5 +1,5 @@
 """Scalar replacement of array elements that a step reads where an earlier step wrote them: they become
-carries, which are in registers.
+carries.
 
     y[i] = a * y[i - 1] + x[i]                        last = a * last + x[i]
                                                       y[i] = last
@@ -22,7 +22,7 @@ from ...registry import OPS, Kind
 from ..rewriting import Definitions
 
 #: Steps back for which a value is kept.
-MOST_STEPS: Final = 2
+MAX_STEPS: Final = 2
 
 
 def forward_elements(function: Function) -> Function:
@@ -113,7 +113,7 @@ class _Scan:
                 continue
             axes = indexed_axes(len(forms), read.attrs["axes"])
             sizes = [read.operands[0].shape[axis] for axis in axes]
-            for steps in range(1, min(MOST_STEPS, self.scan.attrs["length"]) + 1):
+            for steps in range(1, min(MAX_STEPS, self.scan.attrs["length"]) + 1):
                 around = any(abs(form.step) * steps >= size for form, size in zip(forms, sizes, strict=True))
                 if not around and all(
                     form.plus(Affine(steps * form.step, 0, ())) == other

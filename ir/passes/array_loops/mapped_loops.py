@@ -3,8 +3,8 @@
     for i in range(n):                              counts = map(steps of the while loop, x)
         while ...
 
-The steps of a map are lanes of vectors, and shared among threads, where its loops are those of scalars. Maps
-in such loops are one map of all their steps.
+The steps of a map are elements of vectors, and shared among threads, where its loops are those of scalars.
+Maps in such loops are one map of all their steps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..rewriting import Definitions
 
 #: A map of less work is not worth the arrays that it reads and writes.
 MIN_CYCLES: Final = 20_000.0
-#: Lanes pay where a branch computes for so long with each element that it reads.
+#: Vectors pay where a branch computes for so long with each element that it reads.
 READ_CYCLES: Final = 20.0
 #: Number of steps that a loop of unknown length is assumed to have.
 UNKNOWN_STEPS: Final = 16.0
@@ -56,7 +56,7 @@ def mapped_loop(
     defs: Definitions,
 ) -> Sequence[Value] | None:
     """A loop or a branch for `size` steps at once, which are independent: its results, with an axis of steps
-    in front. None where that has no lanes. `defs` has what makes the operands of `loop`."""
+    in front. None where that is no vector code. `defs` has what makes the operands of `loop`."""
     if is_map(loop):
         return None if loop.attrs["reverse"] else _flattened(b, loop, operands, mapped, size)
     region = Function("step", loop.operands, (loop,), loop.results)
@@ -68,7 +68,7 @@ def mapped_loop(
 
 def _mostly_reads(branch: Instruction, defs: Definitions) -> bool:
     """Whether a branch without loops, which numbers of steps decide, has little to compute for each element
-    that it reads. Lanes would read them one by one, for both sides; and such a branch is foreseen."""
+    that it reads. Vectors would read them one by one, for both sides; and such a branch is foreseen."""
     if branch.op.kind is not Kind.SWITCH or not _counts(branch.operands[0], defs):
         return False
     steps = [step for region in branch.regions for step in region.instructions()]

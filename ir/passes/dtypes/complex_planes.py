@@ -34,7 +34,7 @@ from .planes import Planes
 
 Rule = Callable[[Builder, Instruction, list[Any]], Any]
 #: NumPy computes whole powers below this by products.
-_MOST_FACTORS: Final = 100
+_MAX_FACTORS: Final = 100
 
 
 def whole_exponent(
@@ -47,7 +47,7 @@ def whole_exponent(
     if definition is None or definition.op.name != "full":
         return None
     number = complex(definition.attrs["value"])
-    if number.imag or not number.real or number.real % 1 or abs(number.real) >= _MOST_FACTORS:
+    if number.imag or not number.real or number.real % 1 or abs(number.real) >= _MAX_FACTORS:
         return None
     whole = int(number.real)
     return lambda b, x: whole_power(b, x, whole)
@@ -129,7 +129,7 @@ STRUCTURE: Final[dict[str, Rule]] = {
 #: The rule that rewrites each op to planes: ``rule(b, *operands)``.
 _RULES: Final[dict[str, Callable[..., Any]]] = {**ARITHMETIC, **FUNCTIONS, **INVERSES}
 #: Elements of complex values that loops have in planes.
-_MOST_IN_PLANES: Final = 64
+_MAX_IN_PLANES: Final = 64
 #: Products of sums: ``rule(splitter, instruction, *operands)``.
 _PRODUCTS: Final[dict[str, Callable[..., Planes]]] = {"convolve": contraction, "matmul": matrix_product}
 
@@ -145,7 +145,7 @@ def complex_planes(function: Function) -> Function:
 def _is_large(value: Value) -> bool:
     """Whether a complex value, which a loop reads or stacks, is better off as pairs: so, a stack of
     transforms is written without copies."""
-    return value.type.size > _MOST_IN_PLANES
+    return value.type.size > _MAX_IN_PLANES
 
 
 def _has_complex(function: Function) -> bool:

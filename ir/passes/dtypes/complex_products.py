@@ -20,7 +20,7 @@ from ...graph import Instruction, Value
 from .complex_arithmetic import mul
 from .planes import Planes, both
 
-#: Elements up to which matrices are kept in planes: code for loops has those in registers.
+#: Elements up to which matrices are kept in planes: code for loops keeps those out of memory.
 _SMALL: Final = 16
 
 

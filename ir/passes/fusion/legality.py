@@ -21,7 +21,7 @@ from ....base.records import record
 from ...access import identity, resolve
 from ...graph import Instruction, Value
 from ...grouping.groups import ACROSS, Coordinates, Unit, Units, domain_of, kept, reads_own_element, whole
-from ...grouping.inlining import MOST_COLUMNS, Reads, is_computed, parts_of
+from ...grouping.inlining import MAX_COLUMNS, Reads, is_computed, parts_of
 from ...grouping.reasons import (
     CYCLE,
     FAR_COLUMNS,
@@ -293,7 +293,7 @@ def fold_across(
     reduction: Instruction, own: Coordinates, domain: Shape, axes: tuple[int, ...]
 ) -> Misfit | None:
     """The reason why `reduction`, which reads at `own`, cannot be folded across the rows of a group whose
-    rows are reduced over `axes`, with lanes along the rows; None where it can."""
+    rows are reduced over `axes`, with vectors along the rows; None where it can."""
     wide = [axis for axis, size in enumerate(domain) if size != 1]
     outer = [axis for axis in wide if axis not in axes]
     if 0 in domain or not outer or wide[-1] not in axes:
@@ -309,10 +309,10 @@ def fold_across(
 def passes_are_long(domain: Shape, axes: tuple[int, ...] | None, dtype: np.dtype[Any]) -> bool:
     """Whether a row is too long to be passed over a second time. Few columns are not: they are walked side by
     side, whole rows of memory at a time, and reading them again costs less than a result between does. But
-    so few that they fill no vector are: a map after the reduction has its lanes along the rows."""
+    so few that they fill no vector are: a map after the reduction has its vectors along the rows."""
     outer = [axis for axis, size in enumerate(domain) if size != 1 and axis not in (axes or ())]
     columns = math.prod(domain[axis] for axis in outer)
     nbytes = math.prod(domain[axis] for axis in axes or ()) * dtype.itemsize
     if outer and columns <= FEW_COLUMNS and outer[0] > max(axes or (0,)):
-        return columns <= MOST_COLUMNS and nbytes > machine().l1_bytes // 8
+        return columns <= MAX_COLUMNS and nbytes > machine().l1_bytes // 8
     return nbytes > long_row_bytes()

@@ -25,7 +25,7 @@ from ...grouping.inlining import Reads
 from ...registry import Kind
 
 #: Cycles per vector that all ops behind a value may cost together where it stays in the second cache.
-MOST_CYCLES: Final = 6.0
+MAX_CYCLES: Final = 6.0
 #: A source with this many times fewer elements than the value costs next to nothing to read.
 SMALL: Final = 8
 
@@ -52,10 +52,10 @@ def saved_cycles(distance: int, groups: int) -> float:
     each group's share of writing a line once and reading it once per group, where `distance` bytes are
     accessed between the value's group and the first of these."""
     if distance <= machine().l2_bytes:
-        return MOST_CYCLES
+        return MAX_CYCLES
     near = distance <= machine().l3_bytes
     per_cycle = machine().l3_bytes_per_cycle if near else machine().bytes_per_cycle
-    return max(MOST_CYCLES, (1 + 1 / groups) * machine().line_bytes / per_cycle)
+    return max(MAX_CYCLES, (1 + 1 / groups) * machine().line_bytes / per_cycle)
 
 
 @record(eq=False)

@@ -27,7 +27,7 @@ from ...ops.signal.fourier import batch_of_lines
 from ...registry import Access, Kind
 from ...types import Shape, contiguous_strides
 
-#: Elements apart that neighbouring lanes may be read in memory.
+#: Elements apart that neighbours in a vector may be read in memory.
 _NEAR: Final = 2
 #: Bytes that a map spares at least, by those that it writes for others to read.
 _SPARED: Final = 2
@@ -128,7 +128,7 @@ class _Tiling:
             self.units.merge(unit, other)
 
     def _map_fits(self, fusion: Instruction, batch: Shape, units: list[Unit]) -> bool:
-        """Whether a map reads values computed in `units` by its own lines and all others along lanes, and
+        """Whether a map reads values computed in `units` by its own lines and all others along vectors, and
         saves more memory traffic than it adds."""
         domain: Shape = fusion.attrs["domain"]
         lines = len(batch)
@@ -270,7 +270,7 @@ def own_line(access: Access, batch: Shape) -> bool:
 
 
 def _near(source: Value, access: Access, domain: Shape, line_axis: int, defs: Definitions) -> bool:
-    """Whether values from outside are read along lanes, and counters vary only along lines."""
+    """Whether values from outside are read along vectors, and counters vary only along lines."""
     definition = defs.get(source)
     if definition is None:
         strides, _ = element_strides(access, contiguous_strides(source.shape), len(domain))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 #: Elements from which on a value is large: smaller ones are cheap to have in memory.
 LARGE: Final = 1 << 17
 #: Bytes of a fill from which on `fills` looks at it: smaller ones cost nothing that could be felt.
-LEAST_FILL: Final = 1 << 12
+MIN_FILL: Final = 1 << 12
 
 
 def is_large_broadcast(instruction: Instruction) -> bool:
@@ -25,4 +25,4 @@ def is_large_broadcast(instruction: Instruction) -> bool:
 
 def is_large_fill(instruction: Instruction) -> bool:
     """Whether an instruction makes an array that is worth not being filled."""
-    return instruction.op.kind is Kind.CREATION and instruction.result.type.nbytes >= LEAST_FILL
+    return instruction.op.kind is Kind.CREATION and instruction.result.type.nbytes >= MIN_FILL

@@ -8,11 +8,11 @@ from typing import Final
 
 from ....base.records import record
 from ...graph import Value
-from ...grouping.inlining import MOST_COLUMNS
+from ...grouping.inlining import MAX_COLUMNS
 from ...types import Shape
 
-#: Lanes run along the last axis, which is as long as this.
-LEAST_COLUMNS: Final = 16
+#: Vectors lie along the last axis, which is as long as this.
+MIN_COLUMNS: Final = 16
 
 
 @record
@@ -36,9 +36,9 @@ class Factors:
         """Whether vectors along the last axis are filled: it is long, or repeated, or has a few columns,
         which are unrolled."""
         kept = kept_of(self.fine, self.repeated)
-        if not kept or self.repeated[-1] or kept[-1] >= LEAST_COLUMNS:
+        if not kept or self.repeated[-1] or kept[-1] >= MIN_COLUMNS:
             return True
-        return kept[-1] <= MOST_COLUMNS and len(kept) > 1 and kept[-2] >= LEAST_COLUMNS
+        return kept[-1] <= MAX_COLUMNS and len(kept) > 1 and kept[-2] >= MIN_COLUMNS
 
 
 def grouped(fine: Shape, coarse: Shape) -> list[tuple[int, ...]] | None:
@@ -97,4 +97,4 @@ def refined(shapes: Iterable[Shape]) -> Shape | None:
 
 
 #: The most places of an element that are written where it is computed; to more it is copied.
-MOST_PLACES: Final = 8
+MAX_PLACES: Final = 8

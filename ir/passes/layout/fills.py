@@ -20,7 +20,7 @@ from ...graph import Function, Instruction, Value
 from ...ops.creation import EMPTY
 from ...registry import Kind
 from ..algebra.cleanup import dce
-from ..array_loops.boxes import MOST_BOXES, Box, common, whole, without
+from ..array_loops.boxes import MAX_BOXES, Box, common, whole, without
 from ..array_loops.written_elements import UnknownAccess, accesses, box_of, read_region, version_after
 from . import is_large_fill
 
@@ -104,7 +104,7 @@ class _Program:
                 if not left:
                     return True
                 version = version_after(writer, position)
-                if len(left) > MOST_BOXES or version in self.results:
+                if len(left) > MAX_BOXES or version in self.results:
                     return False
                 writer, position = self._next(version, left)
         except UnknownAccess:

@@ -34,11 +34,11 @@ from ..rewriting import Definitions, constant_of, rewrite
 from . import LARGE
 
 #: Elements from which on, those along the last axis alone and altogether: the seam of less is much of it.
-LEAST: Final = 1024
-LEAST_COLUMNS: Final = 32
+MIN_SIZE: Final = 1024
+MIN_COLUMNS: Final = 32
 #: Parts, and readers of each.
-MOST_PARTS: Final = 3
-MOST_READERS: Final = 4
+MAX_PARTS: Final = 3
+MAX_READERS: Final = 4
 
 
 def read_joins(function: Function) -> Function:
@@ -46,7 +46,7 @@ def read_joins(function: Function) -> Function:
     windows; no dead code where it changed anything."""
     if not any(op.kind is Kind.CONCAT for op in function.ops):
         return function
-    if not any(each.op.kind is Kind.CONCAT and each.result.type.size >= LEAST for each in function.body):
+    if not any(each.op.kind is Kind.CONCAT and each.result.type.size >= MIN_SIZE for each in function.body):
         return function
     readers: dict[Value, list[Instruction]] = {}
     for reader in function.body:
@@ -56,7 +56,7 @@ def read_joins(function: Function) -> Function:
 
     def rule(b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         mine = readers.get(instruction.result, ())
-        inside = instruction.result not in kept and 0 < len(mine) <= MOST_READERS
+        inside = instruction.result not in kept and 0 < len(mine) <= MAX_READERS
         inside = inside and not any(map(why_alone, mine))
         pays = inside and _pays(instruction, defs)
         return _windows(b, instruction) if pays or _repeats(instruction, inside, defs) else None
@@ -70,9 +70,9 @@ def _pays(instruction: Instruction, defs: Definitions) -> bool:
     """Whether the parts lie in memory, some as slices, and are large."""
     shape = instruction.result.shape
     if (
-        len(instruction.operands) > MOST_PARTS
-        or instruction.result.type.size < LEAST
-        or shape[-1] < LEAST_COLUMNS
+        len(instruction.operands) > MAX_PARTS
+        or instruction.result.type.size < MIN_SIZE
+        or shape[-1] < MIN_COLUMNS
     ):
         return False
     slices = 0
@@ -158,7 +158,7 @@ class _Parts:
     def _rule(self, b: Builder, instruction: Instruction, defs: Definitions) -> Value | None:
         joined = [operand for operand in instruction.operands if constant_of(operand, defs) is None]
         result = instruction.result
-        if len(joined) != 1 or result.type.size < LEAST or result in self.reduced:
+        if len(joined) != 1 or result.type.size < MIN_SIZE or result in self.reduced:
             return None
         parts, axis, row = self._parts(joined[0], defs)
         computed = sum(part.type.size for part in parts if self._is_computed(part, defs))
@@ -199,7 +199,7 @@ class _Parts:
         if definition.op.kind is not Kind.CONCAT:
             return nothing
         axis: int = definition.attrs["axis"]
-        if axis == len(shape) - 1 and shape[-1] < LEAST_COLUMNS:
+        if axis == len(shape) - 1 and shape[-1] < MIN_COLUMNS:
             return nothing
         return definition.operands, axis, ()
 

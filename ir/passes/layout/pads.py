@@ -33,11 +33,11 @@ from ...grouping.inlining import is_window
 from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ..algebra.cleanup import dce
-from ..fusion.rematerialization_after import MOST_CYCLES, least_bytes
+from ..fusion.rematerialization_after import MAX_CYCLES, least_bytes
 from ..rewriting import Definitions, constant_of, rewrite
 
 #: Each value that is read costs a check of its place at each element.
-MOST_LEAVES: Final = 12
+MAX_LEAVES: Final = 12
 #: The written part covers at least one half of a value that is not constant; less is written in place.
 COVERED: Final = 2
 
@@ -146,9 +146,9 @@ class _Moved:
             if source not in read:
                 read.add(source)
                 nbytes += source.type.nbytes
-            if cost > MOST_CYCLES:
+            if cost > MAX_CYCLES:
                 return False
-        return cost <= MOST_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
+        return cost <= MAX_CYCLES and 0 < nbytes <= 2 * value.type.nbytes
 
     def fits(self) -> bool:
         """Whether the expression reads few values, and all of them can be read through windows."""
@@ -165,7 +165,7 @@ class _Moved:
                 ):
                     return False
                 leaves.add(value)
-        return 0 < len(leaves) <= MOST_LEAVES
+        return 0 < len(leaves) <= MAX_LEAVES
 
     def write(self, around: Value | bool | int | float) -> Value:
         """Append the expression on padded operands, with `around` selected outside; returns its value."""

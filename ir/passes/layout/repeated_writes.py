@@ -11,7 +11,7 @@ from ...grouping.inlining import parts_of
 from ...grouping.reasons import why_alone
 from ...registry import OPS, Kind
 from ..rewriting import constant_of
-from .factors import MOST_PLACES, Factors, wide
+from .factors import MAX_PLACES, Factors, wide
 
 
 class RepeatedWrites:
@@ -29,7 +29,7 @@ class RepeatedWrites:
         table = self.table
         for instruction in self.function.body:
             factors = self.repeated.get(instruction.results[0]) if instruction.results else None
-            if factors is not None and math.prod(factors.fine) <= MOST_PLACES * factors.value.type.size:
+            if factors is not None and math.prod(factors.fine) <= MAX_PLACES * factors.value.type.size:
                 table[instruction.result] = self._computed(factors)
             else:
                 self.b.body.append(table.apply(instruction))

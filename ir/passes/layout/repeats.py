@@ -31,7 +31,7 @@ from ...types import Shape
 from ..algebra.cleanup import dce
 from ..algebra.simplify import simplify
 from ..rewriting import constant_of
-from .factors import MOST_PLACES, Factors, common, grouped, groups_of, kept_of, refined, wide
+from .factors import MAX_PLACES, Factors, common, grouped, groups_of, kept_of, refined, wide
 from .repeated_writes import RepeatedWrites
 
 #: Folds that repeated elements do not change.
@@ -150,7 +150,7 @@ class _Repeats:
                 break
             (base,) = inner.operands
         value = self._reshaped(self._whole(base), kept)
-        few = math.prod(fine) <= MOST_PLACES * value.type.size
+        few = math.prod(fine) <= MAX_PLACES * value.type.size
         if inner is not None and few and self.uses[base] == 1 and self._in_a_nest(inner):
             self.gained = True  # which writes it repeatedly
             return Factors(value, fine, repeated)

@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Final
 
 #: Instructions that `rerolling` makes a loop of at least.
-LEAST_OPS: Final = 256
+MIN_OPS: Final = 256

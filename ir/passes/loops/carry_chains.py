@@ -63,7 +63,7 @@ def carry_chains(body: Function, carries: int) -> CarryChains:
 
 
 def step_chains(instruction: Instruction) -> CarryChains | None:
-    """The carry chains of a loop that is compiled to registers, or None for any other instruction."""
+    """The carry chains of a loop that is compiled element by element, or None for any other instruction."""
     if instruction.op.kind not in (Kind.SCAN, Kind.WHILE) or not by_element(instruction):
         return None
     return carry_chains(instruction.regions[-1], instruction.attrs["carries"])
@@ -71,7 +71,8 @@ def step_chains(instruction: Instruction) -> CarryChains | None:
 
 def shorten_carry_chains(function: Function) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results, but for the sign of a zero that is the least or the
-    greatest of several; in loops in registers carries enter minima, maxima and integer sums last."""
+    greatest of several; in loops that are compiled element by element, carries enter minima, maxima and
+    integer sums last."""
     if not function.has_control:
         return function
     body, changed = [], False

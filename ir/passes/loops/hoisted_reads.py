@@ -4,8 +4,8 @@
         a[i, j] -= a[i, k] * a[k, j]     for j in range(k + 1, n):
                                              a[i, j] -= element * a[k, j]
 
-A gradient then sums up the cotangent of the element in a register: in memory, each step would wait for the
-one before. Where the loop has no step, the element at 0 is read instead.
+A gradient then sums up the cotangent of the element in a carry: in memory, each step would wait for the one
+before. Where the loop has no step, the element at 0 is read instead.
 """
 
 from __future__ import annotations

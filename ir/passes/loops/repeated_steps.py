@@ -22,13 +22,13 @@ from .repetitions import Repetition
 #: Number of steps back from which a value may come.
 _FURTHEST: Final = 4
 #: A repetition of short steps may be one of longer steps: how many of the short ones at most.
-_MOST_MERGED: Final = 64
+_MAX_MERGED: Final = 64
 #: Number of times that a plan is tried anew, for fewer or longer steps.
 _ATTEMPTS: Final = 6
 #: Attributes that may change from step to step.
 CHANGING: Final = {"slice": "start", "update": "start", "full": "value", "constant": "data"}
 #: Constants that change are listed, up to so many elements.
-_MOST_CONSTANTS: Final = 1 << 16
+_MAX_CONSTANTS: Final = 1 << 16
 
 
 @record
@@ -270,7 +270,7 @@ def _attributes(
     written_values = [repr(value) for value in values]  # 0.0 and -0.0 are two numbers
     if written_values.count(written_values[0]) == len(values):
         return ()
-    if len(values) * max(model.result.type.size, 1) > _MOST_CONSTANTS:
+    if len(values) * max(model.result.type.size, 1) > _MAX_CONSTANTS:
         raise _Unfit
     return values
 
@@ -372,7 +372,7 @@ def _period_of(origins: Sequence[int | None]) -> int:
     """The number of steps after which the origins of values repeat. Raises _Unfit where they do not."""
     edge = len(origins) // 4  # the first and the last ones may be different
     rest = origins[edge : len(origins) - edge]
-    for count in range(2, min(_MOST_MERGED, len(rest) // 2) + 1):
+    for count in range(2, min(_MAX_MERGED, len(rest) // 2) + 1):
         if rest[count:] == rest[:-count]:
             return count
     raise _Unfit

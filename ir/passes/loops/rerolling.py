@@ -18,19 +18,19 @@ from ...builder import Builder
 from ...graph import Function, Instruction, Location, Substitution, Value
 from ...registry import OPS
 from ...types import TensorType
-from . import LEAST_OPS
+from . import MIN_OPS
 from .repeated_steps import BasicBlock, Carried, Element, Listed, RepeatedSteps, steps_of
 from .repetitions import Repetition, in_order, repetitions
 from .step_writer import Constants, Stacked, StepWriter
 
 #: Shorter repetitions stay as they are: compiling each of their steps takes little time.
-LEAST_STEPS: Final = 8
+MIN_STEPS: Final = 8
 #: Candidates are looked at until those had so many instructions for each of the function.
 _EFFORT: Final = 8
 #: Number of times that loops are chosen anew, without those that cost more than they save.
 _ROUNDS: Final = 4
 #: Values from before the loop, one for each step, are copied to a stack: no larger ones than these.
-_MOST_LISTED_BYTES: Final = 1024
+_MAX_LISTED_BYTES: Final = 1024
 
 
 @record
@@ -46,7 +46,7 @@ class Rerolled:
         return f"{self.steps} times the same {self.ops} operations{where} are compiled as a loop"
 
 
-def reroll_loops(function: Function, least_steps: int = LEAST_STEPS, least_ops: int = LEAST_OPS) -> Function:
+def reroll_loops(function: Function, least_steps: int = MIN_STEPS, least_ops: int = MIN_OPS) -> Function:
     """*Requires*: valid IR. *Ensures*: the same results to the bit; repetitions of at least `least_steps` and
     `least_ops` instructions are loops."""
     rerolling = _Rerolling(function, least_steps, least_ops)
@@ -55,7 +55,7 @@ def reroll_loops(function: Function, least_steps: int = LEAST_STEPS, least_ops: 
 
 def rerolled_loops(function: Function) -> tuple[Rerolled, ...]:
     """The loops that `reroll_loops` makes, in regions too."""
-    loops = _Rerolling(function, LEAST_STEPS, LEAST_OPS).loops
+    loops = _Rerolling(function, MIN_STEPS, MIN_OPS).loops
     rerolled = [Rerolled(loop.location, loop.steps.count, len(loop.steps.columns)) for loop in loops]
     for instruction in function.body:
         for region in instruction.regions:
@@ -81,7 +81,7 @@ class _Loop:
 
 
 @record(eq=False, frozen=False)
-class _Look:
+class _Attempt:
     """A candidate, the loop that it becomes, if any, and the effort that it took to tell."""
 
     candidate: Repetition
@@ -108,7 +108,7 @@ class _Rerolling:
         #: The values that are known not to depend on the parameters.
         self.constants: set[Value] = set()
         self.effort = _EFFORT * len(function.body)
-        looks = [_Look(candidate) for candidate in in_order(candidates)]
+        looks = [_Attempt(candidate) for candidate in in_order(candidates)]
         known = 0
         for _ in range(_ROUNDS):
             self._plan(looks, known)
@@ -121,7 +121,7 @@ class _Rerolling:
             known = next(place for place, look in enumerate(looks) if look.candidate in costly)
             looks = [look for look in looks if look.candidate not in costly]
 
-    def _plan(self, looks: Sequence[_Look], known: int) -> None:
+    def _plan(self, looks: Sequence[_Attempt], known: int) -> None:
         """Plan loops that do not overlap, with what each stacks for later ones; the first `known` are."""
         self.block.elements.clear()
         taken: list[RepeatedSteps] = []
@@ -193,7 +193,7 @@ class _Rerolling:
         for candidate, loop in loops.items():
             steps, listed = loop.steps, listed_of[candidate]
             extra = steps.count * len(listed) + sum(reads.get(stack, 0) for stack in loop.stacks.values())
-            large = any(source.values[0].type.nbytes > _MOST_LISTED_BYTES for source in listed)
+            large = any(source.values[0].type.nbytes > _MAX_LISTED_BYTES for source in listed)
             if large or 4 * extra > steps.count * len(steps.columns):
                 costly.append(candidate)
         return costly

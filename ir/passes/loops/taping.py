@@ -37,9 +37,9 @@ from .reversed_steps import Reversal
 from .reversed_values import NoTapeError, TapedNest
 
 #: The largest size of all tapes of a gradient. They are reserved for the most steps that loops can have.
-MOST_BYTES: Final = 1 << 34
+MAX_BYTES: Final = 1 << 34
 #: Values of ops up to this cost are computed again. Where tapes have no bound, those of any cost are.
-_CHEAP: Final = 4.0
+_MAX_COST: Final = 4.0
 
 
 def tape_loops(function: Function) -> Function:
@@ -78,7 +78,7 @@ def _taped(b: Builder, instruction: Instruction) -> Sequence[Value] | None:
     loop = loop.replace(regions=(condition, hoist_reads(body, index_ranges(loop, defs))))
     steps = most_steps(loop, defs)
     try:
-        for dearest in (_CHEAP, math.inf):
+        for dearest in (_MAX_COST, math.inf):
             results = _with_tapes(b, instruction, loop, own, TapedNest(steps, dearest, set(), {}))
             if results is not None:
                 return results
@@ -98,7 +98,7 @@ def _with_tapes(
         root = _Root(b, nest, instruction, loop, own).run()
         dropped, rows = nest.unread(), root.rows
         is_known = dropped <= nest.dropped and rows == nest.rows
-        if is_known and sum([type_.nbytes * count for type_, count in rows.items()]) <= MOST_BYTES:
+        if is_known and sum([type_.nbytes * count for type_, count in rows.items()]) <= MAX_BYTES:
             return [root.cotangent(i) for i in root.wrt]
         del b.body[begin:]
         if is_known:

@@ -37,10 +37,10 @@ def factor(a: Array, on_error: str = "raise") -> Array:
 
 
 _LIBRARY = library()
-LEAST_ROWS = 33 if _LIBRARY is None else _LIBRARY.blocks_from
+MIN_ROWS = 33 if _LIBRARY is None else _LIBRARY.blocks_from
 #: Sizes where blocks begin to pay, where they end with a column, with all and within, and wide ones.
-SIZES = pytest.mark.parametrize("size", [LEAST_ROWS, 64, 100, 255, 391, 640, 671])
-SIZES_OF_LU = pytest.mark.parametrize("size", [LEAST_ROWS, LEAST_ROWS + 1, 48, 100, 255, 383, 384, 391])
+SIZES = pytest.mark.parametrize("size", [MIN_ROWS, 64, 100, 255, 391, 640, 671])
+SIZES_OF_LU = pytest.mark.parametrize("size", [MIN_ROWS, MIN_ROWS + 1, 48, 100, 255, 383, 384, 391])
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -128,7 +128,7 @@ def test_lu_of_singular_matrices(size: int) -> None:
 SHAPES_OF_QR = pytest.mark.parametrize(
     ("rows", "columns"),
     [
-        (LEAST_ROWS, LEAST_ROWS),
+        (MIN_ROWS, MIN_ROWS),
         (64, 64),
         (40, 100),
         (100, 40),

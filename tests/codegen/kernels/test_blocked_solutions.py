@@ -20,7 +20,7 @@ from ...support import Array
 pytestmark = pytest.mark.skipif(library() is None, reason="this process has no LAPACK that can be called")
 
 #: Sizes with a block that is not whole, and without.
-SIZES = [(blocked_solutions._LEAST_ROWS, blocked_solutions._LEAST_COLUMNS), (401, 97), (512, 192)]
+SIZES = [(blocked_solutions._MIN_ROWS, blocked_solutions._MIN_COLUMNS), (401, 97), (512, 192)]
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 

@@ -29,7 +29,7 @@ from .schedule_walk import Walk, take
 KERNELS = int(os.environ.get("TRACEJIT_LOOP_KERNELS", "120"))
 SEED = int(os.environ.get("TRACEJIT_LOOP_SEED", "0"))
 #: Least number of passes that are applied to a kernel, on average: else the walk tests nothing.
-LEAST_STEPS = 1.5
+MIN_STEPS = 1.5
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -37,7 +37,7 @@ def test_random_kernels_mean_the_same_by_any_schedule(part: int) -> None:
     walk = Walk(SEED)
     for number in range(part, KERNELS, 4):
         take(walk, number)
-    assert walk.passes.total() >= LEAST_STEPS * walk.kernels, walk.summary()
+    assert walk.passes.total() >= MIN_STEPS * walk.kernels, walk.summary()
     assert walk.unproven <= 0.05 * walk.kernels, walk.summary()
     assert walk.compiled or part, walk.summary()  # the first part has those that are compiled
 

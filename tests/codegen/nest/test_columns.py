@@ -15,7 +15,7 @@ from ..narrow import narrower, run_narrow
 PROGRAM = """
 import numpy as np, tracejit as tj
 from tracejit.ir.passes.algebra import columns
-columns.LEAST_ROWS = 1
+columns.MIN_ROWS = 1
 
 def f(x, y):
     e = tj.exp(x - x.max(-1, keepdims=True))

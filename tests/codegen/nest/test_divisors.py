@@ -82,7 +82,7 @@ def test_maps_by_one_number(dtype: str) -> None:
 
 
 def test_short_rows_are_divided_as_ever() -> None:
-    x = np.random.default_rng(0).uniform(1.0, 2.0, (40, 3 * divisors.LEAST_USES))
+    x = np.random.default_rng(0).uniform(1.0, 2.0, (40, 3 * divisors.MIN_USES))
     f = tj.jit(divided, static_argnums=2)
     np.testing.assert_array_equal(f(x, x, 1), x / x.max(axis=1, keepdims=True))
 

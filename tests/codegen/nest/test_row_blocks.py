@@ -22,7 +22,7 @@ SHAPES = [(7, 33), (8, 64), (9, 5), (16, 2), (17, 16), (33, 40), (130, 19)]
 
 
 def always_blocks(set_attribute: Any) -> None:
-    set_attribute(row_blocks, "LEAST_CYCLES", 0)
+    set_attribute(row_blocks, "MIN_CYCLES", 0)
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from tracejit.pytree import flatten
 from .common import Layer, Point, constant, entries_switched_off, leaf, python_calls
 
 #: The Python functions that a warm recorded call may run: `CallPlan.record` and what makes nodes.
-MOST_PYTHON_CALLS = 10
+MAX_PYTHON_CALLS = 10
 
 
 # -- the calls of these tests: a function, and new arguments of which some require gradients ------------
@@ -143,7 +143,7 @@ def test_few_python_functions_run_in_a_warm_call(name: str, slow_calls: list[Any
     slow_calls.clear()
     names = python_calls(lambda: f(*args, **kwargs))
     assert "CallPlan.record" in names
-    assert len(names) <= MOST_PYTHON_CALLS, names
+    assert len(names) <= MAX_PYTHON_CALLS, names
     assert slow_calls == []
 
 
@@ -154,7 +154,7 @@ def test_few_python_functions_run_in_backward_of_a_call() -> None:
     for cotangent in (np.ones(3), np.broadcast_to(1.0, (3,))):
         node.pull(engine, [cotangent], None)
         names = python_calls(lambda cotangent=cotangent: node.pull(engine, [cotangent], None))
-        assert len(names) <= MOST_PYTHON_CALLS, names
+        assert len(names) <= MAX_PYTHON_CALLS, names
 
 
 def test_leaves_are_known_where_arguments_are_not(slow_calls: list[Any]) -> None:

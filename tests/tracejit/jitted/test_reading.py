@@ -370,7 +370,7 @@ def test_numbers_of_code_that_is_equal() -> None:
 
 
 def test_code_that_is_too_long_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tracejit.frontend.calls._MOST_STEPS", 200)
+    monkeypatch.setattr("tracejit.frontend.calls._MAX_STEPS", 200)
     scope: dict[str, Any] = {"settings": types.SimpleNamespace(k=np.array(2.0))}
     for name, lines in (("long", 1_000), ("helper", 400)):
         exec(f"def {name}(x):\n" + "    x = x + 1.0\n" * lines + "    return x * settings.k\n", scope)

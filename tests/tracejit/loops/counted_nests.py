@@ -6,7 +6,7 @@ recurrences of linear algebra, with anything else between their statements."""
 
 from __future__ import annotations
 
-import random
+from .nests import Generator
 
 SIZE = 6
 LONG = 20
@@ -22,24 +22,15 @@ _HEADER = """def f(a, x, m):
 _FOOTER = "    return (b * b).sum() + (u * x).sum() + (c * a).sum() + s * p\n"
 
 
-class NestGenerator:
-    """Makes programs from a seed."""
+class CountedNestGenerator(Generator):
+    """Nests whose numbers of steps are values."""
+
+    header, footer = _HEADER, _FOOTER
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._indices: list[str] = []
+        super().__init__(seed)
         self._written = self._random.sample(["b", "u", "c"], self._random.randint(1, 3))
         self._locals = 0
-
-    def program(self) -> str:
-        """The text of a function."""
-        lines: list[str] = []
-        for _ in range(self._random.randint(1, 2)):
-            lines += self._nest(self._random.randint(1, 3))
-        return _HEADER + "".join(f"    {line}\n" for line in lines) + _FOOTER
-
-    def _pick(self, *choices: str) -> str:
-        return self._random.choice(choices)
 
     def _steps(self) -> str:
         if not self._indices:

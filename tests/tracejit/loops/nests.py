@@ -23,26 +23,42 @@ _FOOTER = "    return u, b, c, s, p, low, place, top, k\n"
 _RANGES = ("range(6)", "range(1, 6)", "range(5, 0, -1)", "range(0, 6, 2)", "range(3)")
 
 
-class NestGenerator:
-    """Makes programs from a seed."""
+class Generator:
+    """Makes programs of one or two nests from a seed; subclasses say what a nest is."""
+
+    #: The text before and behind the nests.
+    header = footer = ""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
+        #: The indices of the loops around a statement.
         self._indices: list[str] = []
-        #: The arrays that a program reads and writes: few names, so that accesses meet.
-        self._writes = self._random.sample(["u", "b", "c"], self._random.randint(1, 2))
-        #: Whether steps are mostly independent: each writes its own element, and sums are not read.
-        self._plain = self._random.random() < 0.7
 
     def program(self) -> str:
         """The text of a function."""
         lines: list[str] = []
         for _ in range(self._random.randint(1, 2)):
             lines += self._nest(self._random.randint(1, 3))
-        return _HEADER + "".join(f"    {line}\n" for line in lines) + _FOOTER
+        return self.header + "".join(f"    {line}\n" for line in lines) + self.footer
 
     def _pick(self, *choices: str) -> str:
         return self._random.choice(choices)
+
+    def _nest(self, depth: int) -> list[str]:
+        raise NotImplementedError
+
+
+class NestGenerator(Generator):
+    """Nests whose steps are known when they are compiled."""
+
+    header, footer = _HEADER, _FOOTER
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        #: The arrays that a program reads and writes: few names, so that accesses meet.
+        self._writes = self._random.sample(["u", "b", "c"], self._random.randint(1, 2))
+        #: Whether steps are mostly independent: each writes its own element, and sums are not read.
+        self._plain = self._random.random() < 0.7
 
     def _nest(self, depth: int) -> list[str]:
         index = "ijl"[len(self._indices)]

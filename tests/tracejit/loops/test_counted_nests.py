@@ -11,12 +11,12 @@ import pytest
 
 import tracejit as tj
 
-from .counted_nests import LONG, SIZE, NestGenerator
+from .counted_nests import LONG, SIZE, CountedNestGenerator
 
 
 def function_of(seed):
     """The function of a seed, with its source where it is looked for."""
-    text, name = NestGenerator(seed).program(), f"<counted nest {seed}>"
+    text, name = CountedNestGenerator(seed).program(), f"<counted nest {seed}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
     names = {"np": np, "math": math}
     exec(compile(text, name, "exec"), names)
@@ -49,7 +49,7 @@ def check(seed):
 
 @pytest.mark.parametrize("seed", range(24))
 def test_gradients_are_those_of_forward_mode(seed):
-    print(f"seed {seed}:\n{NestGenerator(seed).program()}")
+    print(f"seed {seed}:\n{CountedNestGenerator(seed).program()}")
     if not check(seed):
         pytest.skip("Python raises, or the numbers grow")
 
@@ -66,6 +66,6 @@ if __name__ == "__main__":
             check(SEED)
         except Exception as error:
             WRONG.append(SEED)
-            print(f"seed {SEED}: {error}\n{NestGenerator(SEED).program()}")
+            print(f"seed {SEED}: {error}\n{CountedNestGenerator(SEED).program()}")
     print(f"seeds {FIRST} to {LAST - 1}: wrong {WRONG}")
     sys.exit(bool(WRONG))

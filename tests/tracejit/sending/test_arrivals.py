@@ -108,15 +108,15 @@ def test_what_cannot_be_compared_is_not_kept() -> None:
     holder = Holder()
     first, second = (sent(tj.jit(lambda x: x * holder.value)) for _ in range(2))
     assert second._tree is not first._tree
-    large = np.ones(arrivals._MOST_BYTES // 8 + 1)
+    large = np.ones(arrivals._MAX_BYTES // 8 + 1)
     sent(tj.jit(product(large)))
     assert not arrivals._KEPT
 
 
 def test_few_are_kept() -> None:
-    for factor in range(arrivals._MOST + 5):
+    for factor in range(arrivals._MAX_KEPT + 5):
         sent(tj.jit(product(float(factor))))
-    assert len(arrivals._KEPT) == arrivals._MOST
+    assert len(arrivals._KEPT) == arrivals._MAX_KEPT
 
 
 def test_functions_with_names_are_not_compared() -> None:

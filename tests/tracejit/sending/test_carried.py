@@ -133,7 +133,7 @@ def test_functions_of_this_process_go_without() -> None:
 @pytest.mark.usefixtures("cache")
 def test_what_is_too_much_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     doubled = tj.jit(lambda x: x * 2.0).with_machine_code(X)
-    monkeypatch.setattr(machine_code, "_MOST_BYTES", 100)
+    monkeypatch.setattr(machine_code, "_MAX_BYTES", 100)
     with pytest.raises(tj.TracejitError, match="MB of machine code, and a pickle takes"):
         doubled.__reduce__()
 

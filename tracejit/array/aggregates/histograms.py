@@ -17,7 +17,6 @@ from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import BOOL, FLOAT64, INT64, is_real_floating, result_type
 from ...ir.types import as_shape
 from ...tensors.tensor import Tensor, wrap
-from ..counting import bincount
 from ..manipulation import ravel
 from ..numerical.calculus import diff
 from ..operands import (
@@ -31,6 +30,7 @@ from ..operands import (
     reshaped,
     run,
 )
+from ..ordering.counting import bincount
 from ..ranges import linspace
 from ..reductions import max, min, sum
 

@@ -49,7 +49,7 @@ from .powers import power
 _floor_divide = elementwise(OPS["floor_divide"])
 _remainder = elementwise(OPS["remainder"])
 #: Ten to this power is the largest that is a float.
-_MOST_DECIMALS: Final = 308
+_MAX_DECIMALS: Final = 308
 
 
 @named("where")
@@ -279,9 +279,9 @@ def round(x: Any, decimals: int = 0, out: Any = None) -> Tensor:
     if out is not None:
         return write_out("round", out, round(x, decimals))
     x = as_tensor(x)
-    if type(decimals) is not int or not -_MOST_DECIMALS <= decimals <= _MOST_DECIMALS:
-        decimals = max(operator.index(decimals), -_MOST_DECIMALS)
-        if decimals > _MOST_DECIMALS and x.dtype is not BOOL:
+    if type(decimals) is not int or not -_MAX_DECIMALS <= decimals <= _MAX_DECIMALS:
+        decimals = max(operator.index(decimals), -_MAX_DECIMALS)
+        if decimals > _MAX_DECIMALS and x.dtype is not BOOL:
             return positive(x)
     if x.dtype.kind in "iu":
         if decimals >= 0:

@@ -28,7 +28,6 @@ from .. import (
     manipulation,
     rearranging,
     reductions,
-    sorting,
     statistics,
 )
 from ..elementwise import floats, powers, ufuncs
@@ -39,6 +38,7 @@ from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
 from ..operands import cast_by
+from ..ordering import sorting
 from ..view_calls import ALL, MATRIX_TRANSPOSE, RESHAPE, REVERSED
 from . import ndarray, torch
 

@@ -20,12 +20,12 @@ from ...provided import NAMESPACE
 from ...tape.hooks import move_retained
 from ...tape.views import views_of
 from ...tensors.tensor import Tensor, wrap
-from .. import sorting
 from ..indexing import inplace
 from ..indexing.access import getitem
 from ..indexing.nonzero import nonzero
 from ..manipulation import ravel
 from ..operands import given_as, run
+from ..ordering import sorting
 from ..view_calls import RESHAPE
 
 __all__ = ["METHODS", "PROPERTIES", "FlatElements"]

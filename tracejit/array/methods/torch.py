@@ -15,11 +15,12 @@ from ...ir.dtypes import FLOAT16, FLOAT32, FLOAT64, DType, as_dtype, is_real_flo
 from ...ir.types import normalize_axis
 from ...tape.views import lies_in_order
 from ...tensors.tensor import Tensor
-from .. import contraction, creation, joining, manipulation, rearranging, sorting
+from .. import contraction, creation, joining, manipulation, rearranging
 from ..copying import in_order
 from ..elementwise import floats
 from ..indexing.taking import take, take_along_axis
 from ..operands import as_tensor, cast, sliced
+from ..ordering import sorting
 
 _DEVICES: Final = ("cpu", "cuda", "mps", "xpu")
 

@@ -31,7 +31,7 @@ from ..reductions import sum
 from .convolution import convolve
 
 #: The largest number of powers: each of them is an operation in the program.
-_MOST_POWERS: Final = 1024
+_MAX_POWERS: Final = 1024
 
 
 def _line(name: str, value: Any) -> Tensor:
@@ -190,8 +190,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Tensor:
     order = operator.index(m)
     if order < 0:
         raise DomainError(f"polyint: m must not be negative, got {order}")
-    if order > _MOST_POWERS:
-        raise DomainError(f"polyint: m must be at most {_MOST_POWERS}, got {order}")
+    if order > _MAX_POWERS:
+        raise DomainError(f"polyint: m must be at most {_MAX_POWERS}, got {order}")
     line = _line("polyint", p)
     constants = filled(0.0, (order,), FLOAT64) if k is None else _line("polyint", k)
     if constants.shape[0] == 1 and order > 1:
@@ -287,8 +287,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:
     count = line.shape[0] if N is None else operator.index(N)
     if count < 0:
         raise ShapeError(f"vander: N must not be negative, got {count}")
-    if count > _MOST_POWERS:
-        raise ShapeError(f"vander: N must be at most {_MOST_POWERS}, got {count}")
+    if count > _MAX_POWERS:
+        raise ShapeError(f"vander: N must be at most {_MAX_POWERS}, got {count}")
     dtype = np.promote_types(line.dtype, np.int64)
     line = cast(line, dtype)
     columns = [filled(1, line.shape, line.dtype)]
@@ -319,8 +319,8 @@ def polyfit(
     degree = operator.index(deg)
     if full:
         raise DomainError("polyfit: full=True asks for singular values, which tracejit does not compute")
-    if not 0 <= degree < _MOST_POWERS:
-        raise DomainError(f"polyfit: deg must be from 0 to {_MOST_POWERS - 1}, got {degree}")
+    if not 0 <= degree < _MAX_POWERS:
+        raise DomainError(f"polyfit: deg must be from 0 to {_MAX_POWERS - 1}, got {degree}")
     points, values = [cast(averaged(operand, None), FLOAT64) for operand in (x, y)]
     if points.ndim != 1 or points.shape[0] == 0:
         raise ShapeError(f"polyfit: expected a line of points, got shape {points.shape}")

@@ -22,7 +22,7 @@ from ..creation import ones_like, zeros_like
 from ..elementwise.logic import array_equal
 from ..manipulation import broadcast_arrays
 from ..operands import as_tensor, cast, filled, given_as, given_as_array, given_as_scalar, run
-from ..sorting import sort
+from ..ordering.sorting import sort
 
 
 def real(val: Any) -> Tensor:

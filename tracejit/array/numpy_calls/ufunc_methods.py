@@ -80,11 +80,6 @@ def _function(name: str) -> Callable[..., Tensor]:
     return function
 
 
-def _check_options(label: str, options: dict[str, Any]) -> None:
-    if options:
-        raise ArgumentError(f"{label}: argument {next(iter(options))} is not supported for tensors")
-
-
 def reduce(
     name: str,
     x: Any,

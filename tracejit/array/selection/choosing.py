@@ -131,7 +131,7 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise DomainError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     elif not numbers.is_traced and np.any((numbers._data < 0) | (numbers._data >= count)):
         raise IndexValueError(f"choose: a number is not between 0 and {count - 1}")
-    if count <= _MOST_CASES:
+    if count <= _MAX_CASES:
         result = arrays[0]
         for number, array in enumerate(arrays[1:], 1):
             result = choice(run("eq", numbers, number), array, result)
@@ -144,7 +144,7 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 #: More choices are gathered, fewer are chosen one after the other.
-_MOST_CASES = 16
+_MAX_CASES = 16
 
 
 def compress(

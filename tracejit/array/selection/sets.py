@@ -16,7 +16,7 @@ from ..indexing.access import getitem
 from ..indexing.taking import take
 from ..manipulation import ravel
 from ..operands import as_tensor, filled, given_as_array, promoted_arrays, reshaped, run
-from ..sorting import check_options
+from ..ordering.sorting import check_options
 from . import sized
 from .masked_selection import Selection, distinct
 
@@ -61,9 +61,9 @@ def _is_open(size: Any, *operands: Tensor) -> bool:
     return size is None and any(x.is_traced for x in operands)
 
 
-def _of_set(is_open: bool, there: Tensor, x: Tensor) -> Any:
-    """`x`; where the size `is_open`, the elements of it that are `there`."""
-    return Selection(there, 0, x).padded() if is_open else x
+def _selected(there: Tensor, x: Tensor) -> Any:
+    """The elements of the line `x` that are `there`, as many as values of a trace decide."""
+    return Selection(there, 0, x).padded()
 
 
 def _requires_grad(*operands: Tensor) -> bool:
@@ -85,16 +85,16 @@ def union1d(x: Any, y: Any, *, size: int | None = None, fill_value: Any = None) 
     Semantics: ``numpy.union1d``; `size` as in ``jax.numpy.union1d``.
     """
     x, y = as_tensor(x), as_tensor(y)
-    if is_open := _is_open(size, x, y):
-        size = x.size + y.size
-    if size is None:
+    is_open = _is_open(size, x, y)
+    if size is None and not is_open:
         result = np.union1d(*_arrays("union1d", x, y))
         if not _requires_grad(x, y):
             return wrap(result)
         size = result.size
     line = run("concat", *map(ravel, promoted_arrays(x, y)), axis=0)
-    parts = sized.unique("union1d", line, None, size, fill_value)
-    return _of_set(is_open, run("gt", parts.counts, 0), parts.values)  # type: ignore[no-any-return]
+    if is_open:
+        return distinct(line, None, equal_nan=True)[0]  # type: ignore[no-any-return]
+    return sized.unique("union1d", line, None, size, fill_value).values
 
 
 def intersect1d(
@@ -142,12 +142,15 @@ def intersect1d(
         fill_value,
     )
     inside = run("lt", indices, first.size)
-    if not return_indices:
-        return _of_set(is_open, inside, values)
-    others, _ = sized.order_and_firsts(second)
-    at = run("searchsorted", run("sort", second.detach()), values.detach(), side="left")
-    others = sized.taken(others, run("where", inside, at, second.size), 0, as_tensor(second.size))
-    return tuple(_of_set(is_open, inside, part) for part in (values, indices, others))
+    parts = [values]
+    if return_indices:
+        others, _ = sized.order_and_firsts(second)
+        at = run("searchsorted", run("sort", second.detach()), values.detach(), side="left")
+        at = sized.taken(others, run("where", inside, at, second.size), 0, as_tensor(second.size))
+        parts += [indices, at]
+    if is_open:
+        parts = [_selected(inside, part) for part in parts]
+    return tuple(parts) if return_indices else parts[0]
 
 
 def _filled(name: str, values: Tensor, places: Tensor, extent: int, fill_value: Any) -> Tensor:
@@ -189,7 +192,7 @@ def setdiff1d(
         order, firsts = sized.order_and_firsts(line)
         line, alone = take(line, order), run("logical_and", firsts, take(alone, order))
     if is_open:
-        return Selection(alone, 0, line).padded()  # type: ignore[return-value]
+        return _selected(alone, line)  # type: ignore[no-any-return]
     return sized.kept("setdiff1d", line, alone, 0, size, fill_value)
 
 
@@ -227,7 +230,7 @@ def setxor1d(
     order, _ = sized.order_and_firsts(line)
     line, mask = take(line, order), take(mask, order)
     if is_open:
-        return Selection(mask, 0, line).padded()  # type: ignore[return-value]
+        return _selected(mask, line)  # type: ignore[no-any-return]
     places = sized.places_of(mask, sized.checked_size("setxor1d", size))
     values = sized.taken(line, places, 0, filled(0, (), line.dtype))
     return _filled("setxor1d", values, places, line.size, fill_value)

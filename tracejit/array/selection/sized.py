@@ -17,8 +17,8 @@ from ...tensors.tensor import Tensor
 from ..indexing.taking import take, take_along_axis
 from ..manipulation import moveaxis, ravel
 from ..operands import as_tensor, broadcast, candidate, cast, filled, permuted, reshaped, run, sliced
+from ..ordering.sorting import lexsort
 from ..reductions import any as any_of
-from ..sorting import lexsort
 
 __all__ = ["checked_size", "fill_of", "kept", "nonzero", "places_of", "repeat", "taken", "unique"]
 

@@ -29,7 +29,7 @@ from .specializations import Specialization
 
 #: Programs with more instructions than this stay apart: they take long to compile, and a decision more or
 #: less is little of what a call costs.
-_MOST_INSTRUCTIONS: Final = 4000
+_MAX_INSTRUCTIONS: Final = 4000
 
 
 def share_paths(name: str, paths: Sequence[Specialization]) -> Specialization | None:
@@ -104,7 +104,7 @@ class _Merger:
 
     def __init__(self, paths: Sequence[Specialization]) -> None:
         self.paths = paths
-        self.room = _MOST_INSTRUCTIONS
+        self.room = _MAX_INSTRUCTIONS
         #: The place of each capture, in the order of the parameters after the arguments.
         self.sources: dict[Any, Source] = {}
         self._captures: dict[Any, Value] = {}

@@ -53,7 +53,7 @@ _POWERS: Final = (0, 1, 2, 3, 6)
 _DEGREE: Final = 18
 
 #: Squarings beyond which every entry overflows or is exact.
-_MOST_SQUARINGS: Final = 1100
+_MAX_SQUARINGS: Final = 1100
 #: The norm up to which rounding loses no more than some three bits.
 _ROUNDING: Final = 2.18
 #: Squarings by which a matrix far from normal loses no more than three bits.
@@ -233,7 +233,7 @@ def _halvings(a: Any) -> _Halvings:
     if a.shape[-1] >= _MANY_ROWS:
         after = _where_any(after > least, by_spectral_norm, x, after)
     after = _where_any(after - least > _FEW_SQUARINGS, by_elements, x, after)
-    return _Halvings(before, run("minimum", after, float(_MOST_SQUARINGS)))
+    return _Halvings(before, run("minimum", after, float(_MAX_SQUARINGS)))
 
 
 def _where_any(condition: Any, refine: Any, x: Any, after: Any) -> Any:

@@ -22,7 +22,7 @@ _METHODS: Final = ("auto", "direct", "fft")
 #: `_is_cheaper_by_transforms`.
 _STEP: Final = 3.0
 #: Direct convolutions are of lines and of images.
-_MOST_AXES: Final = 2
+_MAX_AXES: Final = 2
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Tensor:
@@ -117,7 +117,7 @@ def _convolved(name: str, in1: Any, in2: Any, mode: Any, method: Any) -> Tensor:
         x, y = _ordered(name, x, y, axes)
     if method == "auto":
         method = "fft" if _is_cheaper_by_transforms(x, y, mode) else "direct"
-    if method == "direct" and x.ndim <= _MOST_AXES:
+    if method == "direct" and x.ndim <= _MAX_AXES:
         return _direct(x, y, mode)
     dtype = x.dtype
     result = _cut(_by_transforms(floating(x), floating(y), axes), x.shape, y.shape, axes, mode)
@@ -147,7 +147,7 @@ def _ordered(name: str, x: Tensor, y: Tensor, axes: Sequence[int]) -> tuple[Tens
 
 def _is_cheaper_by_transforms(x: Tensor, y: Tensor, mode: str) -> bool:
     """Whether three transforms take less time than all products. Integers are exact by products alone."""
-    if x.ndim > _MOST_AXES:
+    if x.ndim > _MAX_AXES:
         return True
     if not is_inexact(x.dtype):
         return False

@@ -24,7 +24,7 @@ _BETWEEN_LINES: Final = 16.0
 _BETWEEN_LAYERS: Final = 34.0
 #: Layers stand further apart where edges between them run far to the side, so that the curves stay readable.
 _SLOPE: Final = 0.07
-_MOST_BETWEEN_LAYERS: Final = 130.0
+_MAX_BETWEEN_LAYERS: Final = 130.0
 _BETWEEN_PARTS: Final = 48.0
 _BETWEEN_PORTS: Final = 16.0
 _CORNER: Final = 10.0  # ports stay this far from a box's corners
@@ -164,7 +164,7 @@ def _bands(
                 (abs(columns[item] - columns[number]) for item in layer for number in graph.above[item]),
                 default=0.0,
             )
-            top = bands[-1][1] + min(_BETWEEN_LAYERS + _SLOPE * aside, _MOST_BETWEEN_LAYERS)
+            top = bands[-1][1] + min(_BETWEEN_LAYERS + _SLOPE * aside, _MAX_BETWEEN_LAYERS)
         height = max((sizes[item][1] for item in layer if item < graph.nodes), default=0.0)
         bands.append((top, top + height))
     return bands

@@ -67,7 +67,7 @@ _SMALL: Final = 9.5
 _ROW: Final = 16.0
 _PAD_X: Final = 12.0
 _PAD_Y: Final = 7.0
-_LEAST_WIDTH: Final = 44.0
+_MIN_WIDTH: Final = 44.0
 _LONGEST: Final = 44  # characters; the tooltip has the rest
 _MARGIN: Final = 24.0
 _HEADER: Final = 34.0
@@ -111,7 +111,7 @@ def size_of(node: PictureNode) -> tuple[float, float]:
         title_width(line, _TITLE) if row == 0 else detail_width(line, _DETAIL)
         for row, line in enumerate(_shown(node))
     ]
-    return max(round(max(widths, default=0.0) + 2 * _PAD_X), _LEAST_WIDTH), _ROW * max(
+    return max(round(max(widths, default=0.0) + 2 * _PAD_X), _MIN_WIDTH), _ROW * max(
         len(widths), 1
     ) + 2 * _PAD_Y
 

@@ -13,11 +13,11 @@ from ....registry import OPS
 from .repeated_axes import Line
 
 #: Elements of a piece: what is computed of them stays in a second-level cache, and a step is short beside it.
-MOST_PIECE: Final = 1 << 14
-LEAST_PIECE: Final = 1 << 10
+MAX_PIECE: Final = 1 << 14
+MIN_PIECE: Final = 1 << 10
 
 
-def piece_size(total: int, least: int = LEAST_PIECE, most: int = MOST_PIECE) -> int:
+def piece_size(total: int, least: int = MIN_PIECE, most: int = MAX_PIECE) -> int:
     """The largest size, from `least` to `most`, of equal pieces of `total` elements; that of all where there
     is none."""
     sizes = range(min(most, total), least - 1, -1)
@@ -77,8 +77,8 @@ def rows_at(b: Any, line: Line, value: Value, numbers: Value) -> Value:
 def sum_of_weights(b: Any, instruction: Instruction, line: Line) -> Value | None:
     """Sums of weights that `line` repeats, in pieces longer than the sums; None where there are none."""
     (places, _), result = instruction.operands, instruction.result
-    least = max(LEAST_PIECE, 4 * result.type.size)
-    size = piece_size(places.type.size, least, max(MOST_PIECE, 2 * least))
+    least = max(MIN_PIECE, 4 * result.type.size)
+    size = piece_size(places.type.size, least, max(MAX_PIECE, 2 * least))
     if size == places.type.size:
         return None
 
@@ -94,7 +94,7 @@ def scatter_of_slices(b: Any, instruction: Instruction, line: Line) -> Value | N
     """A scatter of slices that `line` repeats, along one axis; None where all are one piece."""
     array, _, *indices = instruction.operands
     count = line.shape[0]
-    size = piece_size(count, 1, max(1, MOST_PIECE // max(1, math.prod(line.shape[1:]))))
+    size = piece_size(count, 1, max(1, MAX_PIECE // max(1, math.prod(line.shape[1:]))))
     if size == count:
         return None
 

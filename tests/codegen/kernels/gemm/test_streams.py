@@ -19,7 +19,7 @@ from ...narrow import narrower, run_narrow
 def _small_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Matrices that a test has time for count as large."""
     monkeypatch.setattr(streams, "large_bytes", lambda: 1 << 12)
-    monkeypatch.setattr(streams, "_LEAST_VECTORS", 2)
+    monkeypatch.setattr(streams, "_MIN_VECTORS", 2)
     monkeypatch.setattr(streams, "_INNER", 64)
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
 

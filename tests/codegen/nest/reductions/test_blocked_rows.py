@@ -57,8 +57,8 @@ def test_the_bits_of_rows_one_by_one(
     monkeypatch.setenv("TRACEJIT_CACHE", "0")
     x = np.random.default_rng(7).standard_normal(shape).astype(dtype)
     bits = []
-    for least_cycles in (row_blocks.LEAST_CYCLES, math.inf):
-        monkeypatch.setattr(row_blocks, "LEAST_CYCLES", least_cycles)
+    for least_cycles in (row_blocks.MIN_CYCLES, math.inf):
+        monkeypatch.setattr(row_blocks, "MIN_CYCLES", least_cycles)
         bits.append(results_of(f, [x]))
     assert bits[0] == bits[1]
 

@@ -8,7 +8,7 @@ import pytest
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
 from tracejit.ir.passes.algebra import columns
-from tracejit.ir.passes.algebra.columns import LEAST_ROWS, MOST_COLUMNS
+from tracejit.ir.passes.algebra.columns import MAX_COLUMNS, MIN_ROWS
 from tracejit.ir.passes.algebra.narrow_axes import split_narrow_axes
 from tracejit.ir.verifier import verify
 
@@ -23,7 +23,7 @@ BEFORE = tuple(
 @pytest.fixture
 def few_rows(monkeypatch):
     """The pass works on small arrays, too."""
-    monkeypatch.setattr(columns, "LEAST_ROWS", 1)
+    monkeypatch.setattr(columns, "MIN_ROWS", 1)
 
 
 def by_columns(f, *arrays):
@@ -61,7 +61,7 @@ def softmax(x):
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_rows_of_few_columns_are_one_nest_along_the_rows(count):
-    x = points(LEAST_ROWS + 3, count)
+    x = points(MIN_ROWS + 3, count)
     for f in (lengths, softmax, lambda x: x / tj.sqrt((x * x).sum(-1, keepdims=True))):
         (nest,) = nests(f, x)
         assert f"for [{len(x)}]," in nest
@@ -83,9 +83,9 @@ def mixture(x, mean, log_scale, weight):
 
 
 def test_the_gradient_of_a_mixture_is_one_nest_over_the_points():
-    arrays = [points(LEAST_ROWS), points(3), points(3) / 9, points(3)]
+    arrays = [points(MIN_ROWS), points(3), points(3) / 9, points(3)]
     f = tj.value_and_grad(mixture, argnums=(1, 2, 3))
-    assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, *arrays)) == 1
+    assert sum(f"[{MIN_ROWS}]" in nest for nest in nests(f, *arrays)) == 1
     value, gradients = tj.jit(f)(*arrays)
     expected, others = f(*[tj.tensor(array) for array in arrays])
     np.testing.assert_allclose(value, expected, rtol=1e-12)
@@ -99,9 +99,9 @@ def nearest(x, centres):
 
 
 def test_the_inner_columns_first():
-    x, centres = points(LEAST_ROWS, 2), points(4, 2)
+    x, centres = points(MIN_ROWS, 2), points(4, 2)
     f = tj.value_and_grad(nearest, argnums=1)
-    assert sum(f"[{LEAST_ROWS}]" in nest for nest in nests(f, x, centres)) == 1
+    assert sum(f"[{MIN_ROWS}]" in nest for nest in nests(f, x, centres)) == 1
     value, gradient = tj.jit(f)(x, centres)
     expected, other = f(tj.tensor(x), tj.tensor(centres))
     np.testing.assert_allclose(value, expected, rtol=1e-12)
@@ -116,17 +116,17 @@ def step(s):
 
 
 def test_vectors_put_together_of_their_parts():
-    x = points(LEAST_ROWS, 3)
+    x = points(MIN_ROWS, 3)
     (nest,) = nests(step, x)
-    assert f"for [{LEAST_ROWS}]," in nest
+    assert f"for [{MIN_ROWS}]," in nest
     np.testing.assert_allclose(tj.jit(step)(x), step(tj.tensor(x)), rtol=1e-12, atol=1e-14)
 
 
 def test_gradients_of_parts_are_one_nest():
-    x = points(LEAST_ROWS, 3)
+    x = points(MIN_ROWS, 3)
     f = tj.grad(lambda x: (0.5 * step(step(x)) ** 2).sum())
     (nest,) = nests(f, x)
-    assert f"for [{LEAST_ROWS}]," in nest
+    assert f"for [{MIN_ROWS}]," in nest
     np.testing.assert_allclose(tj.jit(f)(x), f(tj.tensor(x)), rtol=1e-10, atol=1e-10)
 
 
@@ -158,7 +158,7 @@ def test_sums_among_zeros_keep_the_sign_of_zero(seed):
 
 def test_one_of_the_sums_put_side_by_side():
     """The sum is read where it is in memory, after the loop that puts it there."""
-    x = points(LEAST_ROWS, 2)
+    x = points(MIN_ROWS, 2)
 
     def f(x):
         return tj.clip((x * x.max(-1, keepdims=True)).sum(0)[:1], -1e3, 1e3)
@@ -167,7 +167,7 @@ def test_one_of_the_sums_put_side_by_side():
 
 
 def test_columns_put_together_for_nobody_stay():
-    x = points(LEAST_ROWS, 3)
+    x = points(MIN_ROWS, 3)
     before, after = by_columns(lambda x: (tj.stack([tj.sin(x[:, 0]), x[:, 1]], -1), x[:, 0]), x)
     assert after is before
 
@@ -175,13 +175,13 @@ def test_columns_put_together_for_nobody_stay():
 @pytest.mark.parametrize(
     ("f", "shape"),
     [
-        (lengths, (LEAST_ROWS - 1, 3)),  # little work
-        (lengths, (LEAST_ROWS, MOST_COLUMNS + 1)),  # wide enough
-        (lengths, (LEAST_ROWS, 1)),
-        (lambda x: x * 2 + x[0], (LEAST_ROWS, 3)),  # nothing is folded
-        (lambda x: x.mean(0), (LEAST_ROWS, 3)),  # columns have nothing in common: a nest each
-        (lambda x: (x > 0).any(-1), (LEAST_ROWS, 3)),
-        (lambda x: tj.cumsum(x, 1), (LEAST_ROWS, 3)),
+        (lengths, (MIN_ROWS - 1, 3)),  # little work
+        (lengths, (MIN_ROWS, MAX_COLUMNS + 1)),  # wide enough
+        (lengths, (MIN_ROWS, 1)),
+        (lambda x: x * 2 + x[0], (MIN_ROWS, 3)),  # nothing is folded
+        (lambda x: x.mean(0), (MIN_ROWS, 3)),  # columns have nothing in common: a nest each
+        (lambda x: (x > 0).any(-1), (MIN_ROWS, 3)),
+        (lambda x: tj.cumsum(x, 1), (MIN_ROWS, 3)),
     ],
 )
 def test_others_stay(f, shape):

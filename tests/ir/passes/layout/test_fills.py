@@ -102,7 +102,7 @@ def _check(seed: int, folder: Path) -> int:
 def test_what_is_not_filled_is_written_before_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(layout, "LEAST_FILL", 1)
+    monkeypatch.setattr(layout, "MIN_FILL", 1)
     counts = [_check(seed, tmp_path) for seed in range(60)]
     assert 8 <= sum(map(bool, counts)) <= 52, counts
 

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.layout.joins import LEAST_COLUMNS, read_joins
+from tracejit.ir.passes.layout.joins import MIN_COLUMNS, read_joins
 from tracejit.ir.verifier import verify
 
 from ....support import interpret, native
@@ -40,7 +40,7 @@ def array(*shape, dtype="f8"):
     return np.random.default_rng(len(shape)).normal(size=shape).astype(dtype)
 
 
-@pytest.mark.parametrize("shape", [(32, 32), (33, 47), (2, 600), (40, LEAST_COLUMNS), (1, 1100)])
+@pytest.mark.parametrize("shape", [(32, 32), (33, 47), (2, 600), (40, MIN_COLUMNS), (1, 1100)])
 def test_a_stencil_on_a_ring_is_one_nest(shape):
     u = array(*shape)
     assert concats(read(ring, u)) == 0

@@ -7,7 +7,7 @@ import pytest
 
 import tracejit as tj
 from tracejit.ir.passes import PIPELINE, run_passes
-from tracejit.ir.passes.layout.pads import MOST_LEAVES, move_pads
+from tracejit.ir.passes.layout.pads import MAX_LEAVES, move_pads
 from tracejit.ir.verifier import verify
 
 from ....support import interpret, mismatch, native
@@ -122,7 +122,7 @@ def test_other_pads_stay(f):
 
 
 def test_arithmetic_on_many_values_stays():
-    arrays = [np.full(5, float(i)) for i in range(MOST_LEAVES + 1)]
+    arrays = [np.full(5, float(i)) for i in range(MAX_LEAVES + 1)]
     before, after = moved(lambda *xs: tj.pad(sum(xs[1:], xs[0]), 1), *arrays)
     assert after is before
     before, after = moved(lambda *xs: tj.pad(sum(xs[1:], xs[0]), 1), *arrays[1:])

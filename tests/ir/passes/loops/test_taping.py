@@ -328,5 +328,5 @@ def test_tapes_that_are_too_large_are_none(monkeypatch):
     passes = [tj_pass for tj_pass in run_passes.__defaults__[0] if tj_pass.name == "tape-loops"]
     assert "while_vjp" in str(program)
     assert "rewind" not in str(run_passes(program, passes))
-    monkeypatch.setattr(taping, "MOST_BYTES", 100)
+    monkeypatch.setattr(taping, "MAX_BYTES", 100)
     assert "rewind" in str(run_passes(program, passes))

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base.errors import DTypeError, ShapeError
-from ..ir.dtypes import FLOAT64, INT64
-from ..tensors.tensor import Tensor
-from .operands import as_tensor, cast, run
+from ...base.errors import DTypeError, ShapeError
+from ...ir.dtypes import FLOAT64, INT64
+from ...tensors.tensor import Tensor
+from ..operands import as_tensor, cast, run
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Tensor:

@@ -12,15 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import ArgumentError, DTypeError, ShapeError
-from ..ir.types import normalize_axis
-from ..provided import MASKED_SELECTION, SIZED
-from ..tensors.tensor import Tensor, wrap
-from .copying import in_order
-from .indexing.taking import take_along_axis
-from .manipulation import moveaxis, ravel
-from .operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
-from .rearranging import flip
+from ...base.errors import ArgumentError, DTypeError, ShapeError
+from ...ir.types import normalize_axis
+from ...provided import MASKED_SELECTION, SIZED
+from ...tensors.tensor import Tensor, wrap
+from ..copying import in_order
+from ..indexing.taking import take_along_axis
+from ..manipulation import moveaxis, ravel
+from ..operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
+from ..rearranging import flip
 
 #: NumPy's kinds of sorting and of partitioning; here there is one of each.
 _KINDS: Final = (None, "quicksort", "heapsort", "mergesort", "stable")

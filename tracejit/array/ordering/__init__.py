@@ -1,0 +1,1 @@
+"""Sorting, searching in sorted arrays, distinct elements, and counting."""
