@@ -140,8 +140,8 @@ UNMIRRORED: Final[Mapping[str, str]] = {
     "codegen/maths/wide": "logarithm lookup power",
     "codegen/module": "allocation body parts single_gemm step_copies writer",
     "codegen/native": (
-        "allocator atomics float_mode functions interrupts module objects pointers pool python_api scopes "
-        "structs tensors"
+        "allocator atomics buffers float_mode functions interrupts module objects pointers pool python_api "
+        "scopes structs tensors"
     ),
     "codegen/native/eager": "calls inner_loops operands special_loops",
     "codegen/native/entry": "code matching table",

@@ -30,7 +30,7 @@ class _StrongZeros:
         return getattr(self.b, name)
 
     def without_factor(self, product: Any, factor: Any) -> Any:
-        """Return None: the graph shows strong products, whose other factors may be infinite where one is 0."""
+        """Return None: the other factors of a strong product may be infinite where one is 0."""
         return None
 
     def mul(self, x: Any, y: Any) -> Any:
