@@ -21,7 +21,7 @@ from ..ir.graph import Value
 from ..ir.types import TensorType
 from ..pytree import containers_in
 from ..state import STATE
-from ..tape.views import IndexedStep, base_of, chain_of
+from ..tape.views import IndexedStep, base_of, chain_of, views_of
 from ..tensors.tensor import Tensor
 from ..tracing.regions import RegionTracer
 from .iterations import Steps
@@ -170,7 +170,7 @@ class Carry:
     def owns(self, leaf: Any) -> bool:
         """Whether nothing but the variable refers to `leaf`, its value before the loop."""
         alone = self.exclusive and self.content.structure is not None and self.content.structure.is_leaf
-        return alone and getattr(leaf, "_aliases", None) is None
+        return alone and not (isinstance(leaf, Tensor) and (chain_of(leaf) or views_of(leaf)))
 
 
 def zero_of(leaf: Any, is_number: bool) -> Any:

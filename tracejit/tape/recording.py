@@ -206,7 +206,7 @@ def _recorder_code(count: int, arguments: tuple[str, ...], *, computed: bool) ->
     source = f"""
 def recorder(result, {each("x#, ")}{"".join(f"{name}, " for name in arguments)}):
     if not STATE.recording:
-        if result._aliases is not None:
+        if type(result._aliases) is tuple:
             result._aliases = (*result._aliases, UNRECORDED)
         return
     {facts}

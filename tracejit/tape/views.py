@@ -23,7 +23,7 @@ from ..ir.graph import Value
 from ..ir.registry import OPS, Attrs, Builtin, Op
 from ..ir.types import Shape
 from ..state import STATE
-from ..tensors.tensor import Tensor, is_eager_scalar
+from ..tensors.tensor import SHORTEST, Tensor, is_eager_scalar
 from .plans import Composite
 
 #: Effort that NumPy spends on two arrays that lie between one another, as columns of a matrix do.
@@ -72,8 +72,6 @@ def _share(first: Any, second: Any) -> bool:
 
 
 _RESHAPE: Final = OPS["reshape"]
-#: A list of views is not made shorter before it is as long.
-_SHORT: Final = 64
 #: The length at which a list is made shorter while that happens.
 _BUSY: Final = sys.maxsize
 
@@ -193,7 +191,7 @@ def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
     view._aliases = chain
     views = base._aliases
     if views is None:
-        views = base._aliases = [_SHORT]
+        views = base._aliases = [SHORTEST]
     elif len(views) > views[0]:
         forget_dead(views)
     views.append(weakref.ref(view))
@@ -208,12 +206,12 @@ def forget_dead(views: list[Any]) -> None:
     if views[0] == _BUSY:
         return
     views[0] = _BUSY  # no call since that was asked: Python changes no threads in between
-    longest = _SHORT
+    longest = SHORTEST
     try:
         last = len(views) - 1
         alive = [view for view in views[1:last] if view() is not None]
         views[1:last] = alive
-        longest = max(_SHORT, 2 * len(alive))
+        longest = max(SHORTEST, 2 * len(alive))
     finally:
         views[0] = longest
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -48,8 +48,7 @@ class Tensor(Signatures):
     """
 
     __slots__ = (
-        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_is_array", "_memory", "_node",
-        "_requires_grad",
+        "__weakref__", "_aliases", "_data", "_grad", "_hooks", "_memory", "_node", "_requires_grad",
     )  # fmt: skip
 
     #: The ndarray, or the Value while tracing.
@@ -60,12 +59,11 @@ class Tensor(Signatures):
     _grad: Tensor | None
     #: Counts writes to the memory; shared with views; None while nobody has looked.
     _memory: list[Any] | None
-    #: The base of a view and the steps to it, or weak references to the views of a base. See `views`.
+    #: The base of a view and the steps to it, or weak references to the views of a base, which one of rank 0
+    #: has where it is an array (`noted_array`). See `views`.
     _aliases: Any
     #: The `tape.hooks.Hooks` of a leaf, None while it has none.
     _hooks: Any
-    #: Set where a tensor of rank 0 was made as an array; see `is_eager_scalar`.
-    _is_array: bool
 
     # ndarray operators give way to ours
     __array_priority__ = 1000.0
@@ -379,19 +377,19 @@ def is_eager_scalar(tensor: Tensor) -> bool:
     New arrays (``tensor(1.0)``, ``zeros(())``), their copies, views and leaves that require grad are arrays.
     """
     return not (
-        tensor._data.shape
-        or type(tensor._aliases) is tuple
-        or (tensor._requires_grad and tensor._node is None)
-        or hasattr(tensor, "_is_array")
+        tensor._data.shape or tensor._aliases is not None or (tensor._requires_grad and tensor._node is None)
     )
 
 
 def noted_array(tensor: Tensor) -> Tensor:
     """The eager `tensor`, noted as an array where it has rank 0."""
-    if not tensor._data.shape:
-        tensor._is_array = True
+    if not tensor._data.shape and tensor._aliases is None:
+        tensor._aliases = [SHORTEST]
     return tensor
 
+
+#: A list of views is not made shorter before it is as long: see `tape.views`.
+SHORTEST: Final = 64
 
 _new = object.__new__
 

@@ -136,8 +136,7 @@ def odd_arguments() -> Iterator[tuple[Any, ...]]:
 
     sub = object.__new__(Sub)
     for name in tj.Tensor.__slots__[1:]:
-        if hasattr(x, name):
-            setattr(sub, name, getattr(x, name))
+        setattr(sub, name, getattr(x, name))
     for arrays in (
         [], (), [x], [x, x], (x, x, x), Listed([x, x]), iter([x, x]), (y for y in (x, x)), {0: x}, x, None, 5,
         [x, x.numpy()], [x, [[1.0] * 3] * 2], [x, 1.0], [1.0, 2.0], [x, None], [None], [x, "text"],

@@ -284,7 +284,7 @@ class Maker:
 
     def view(self, i: int) -> Step:
         shape = self.shape(i)
-        if not shape and i >= len(LEAVES):  # in traces a scalar, of which nothing is a view
+        if not shape and i >= len(LEAVES):  # a scalar, of which nothing is a view
             return Step("op", i, self.pick(list(UNARY)))
         name = self.pick(
             ("index", "index", "index", "reshape", "transpose", "squeeze", "unsqueeze", "diagonal")
@@ -317,7 +317,7 @@ class Maker:
     def write(self, i: int) -> Step:
         shape = self.shape(i)
         kind = self.pick(("method", "method", "operator", "set", "set"))
-        if kind == "operator" and not shape:  # in traces a number, which the operator does not write
+        if kind == "operator" and not shape:  # a scalar, which the operator does not write
             kind = "method"
         if kind == "method" and self.rng.integers(3) == 0:
             return Step("method", i, self.pick(list(UNARY)))

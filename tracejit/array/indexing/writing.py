@@ -33,7 +33,7 @@ from ...tape.views import (
     made_step,
     views_of,
 )
-from ...tensors.tensor import Tensor, wrap
+from ...tensors.tensor import Tensor, noted_array, wrap
 from ...tracing.regions import note_written
 
 #: An op of a view with its attributes, or an index.
@@ -121,7 +121,7 @@ def before(x: Tensor, *, keep: bool = True) -> Tensor:
     data = x._data
     old = wrap(data.copy() if keep and isinstance(data, np.ndarray) else data)
     old._node, old._requires_grad = x._node, x._requires_grad
-    return old
+    return old if isinstance(data, Value) else noted_array(old)  # whose views are in its memory
 
 
 def count_write(x: Tensor, name: str) -> None:
