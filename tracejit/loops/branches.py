@@ -21,6 +21,7 @@ from ..state import STATE
 from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
+from .appends import APPENDED, FLAG, BranchAppends
 from .lists import check_containers
 from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError
@@ -75,12 +76,14 @@ def _trace_conditional(
 ) -> None:
     memory.check()
     before = variables.values(statement.assigned)
+    appends = BranchAppends(statement.appended, variables)
 
     def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             saved = memory.save()
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
+                appends.enter()
                 function()
                 values = variables.values(statement.results)
                 for name, value in values.items():
@@ -89,16 +92,19 @@ def _trace_conditional(
                         values[name] = memory.snapshot(name, value)
                     elif memory.is_written(value):
                         memory.variables.add(name)
-                return [*values.values(), *[wrap(base._data) for base in memory.bases]]
+                bases = [wrap(base._data) for base in memory.bases]
+                return [*values.values(), *appends.leave(), *bases]
             finally:
+                appends.restore()
                 memory.restore(saved)
                 variables.update(before)
 
         return run
 
     names = [*statement.results, *[f"array {i}" for i in range(len(memory.bases))]]
-    values = merged(test, [side(function) for function in sides], names, statement, memory)
+    values = merged(test, [side(function) for function in sides], names, statement, memory, appends)
     count = len(statement.results)
+    appends.finish(values[count : len(values) - len(memory.bases)])
     variables.update(dict.fromkeys(statement.assigned, UNDEFINED))
     variables.update(dict(zip(statement.results, values[:count], strict=True)))
 
@@ -143,10 +149,13 @@ def merged(
     names: Sequence[str],
     statement: Statement | None,
     memory: WrittenTensors | None = None,
+    appends: BranchAppends | None = None,
 ) -> list[Any]:
     """The values that the side taken returns: of ``sides[1]`` where `test`, else of ``sides[0]``. The last of
-    them are written to the tensors of `memory`."""
+    them are written to the tensors of `memory`. Before these stands what the sides append, by `appends`: one
+    side may append more than the other."""
     memory = memory or WrittenTensors()
+    place = len(names) - len(memory.bases)
     parent = STATE.tracer
     regions: list[Region] = []
     contents: list[list[Content]] = []
@@ -166,14 +175,18 @@ def merged(
                 ]
             )
             arrays.append([[is_array(leaf) for leaf in content.leaves] for content in contents[-1]])
+            appended = len(contents[-1]) - len(names)
             return [
                 as_leaf("if", name, path, leaf)
-                for name, content in zip(names, contents[-1], strict=True)
+                for name, content in zip(_with_appended(names, place, appended), contents[-1], strict=True)
                 if content.structure is not None
                 for path, leaf in zip(content.structure.paths(), content.leaves, strict=True)
             ]
 
         regions.append(traced(parent, flat, (), (), (), repeats=False))
+    if appends is not None:
+        appended = _aligned([contents, arrays, origins], appends.counts(), place)
+        names = _with_appended(names, place, appended)
     positions = [0, 0]
     results: list[list[Any]] = [[], []]
     weak: list[list[bool]] = [[], []]
@@ -182,7 +195,7 @@ def merged(
         starts = list(positions)
         for k in (0, 1):
             positions[k] += len(pair[k].leaves)
-        kept = _kept(name, pair[0], pair[1])
+        kept = _kept_flag(test, pair) if name is FLAG else _kept(name, pair[0], pair[1])
         if kept is not None:
             values.append(kept)
             continue
@@ -291,6 +304,34 @@ def _memories(leaf: Any, region: Region, memory: WrittenTensors) -> set[Value]:
     return {outer_of.get(source, source) for source in (base._data, *inside)}
 
 
+def _with_appended(names: Sequence[str], place: int, count: int) -> list[str]:
+    """`names` with those of `count` values of appended items and their flags, at `place`."""
+    return [*names[:place], *[APPENDED, FLAG] * (count // 2), *names[place:]]
+
+
+def _aligned(sides: Sequence[list[list[Any]]], counts: Sequence[Sequence[int]], place: int) -> int:
+    """Give the sides the same number of values for each list: both have, from `place` on, as many as `counts`
+    says, in each of the lists `sides`. Returns how many these are now."""
+    longest = [max(pair) for pair in zip(*counts, strict=True)]
+    for values, missing in zip(sides, (Content(UNDEFINED, [], None), [], []), strict=True):
+        for side, own in zip(values, counts, strict=True):
+            position = place
+            for count, expected in zip(own, longest, strict=True):
+                side[position + count : position + count] = [missing] * (expected - count)
+                position += expected
+    return sum(longest)
+
+
+def _kept_flag(test: Tensor, pair: Sequence[Content]) -> _Kept | None:
+    """The flag of an item, where it follows from the `test` alone; None where it is to be merged."""
+    otherwise, then = pair[0].value, pair[1].value
+    if then is True:
+        if otherwise is True:
+            return _Kept(True)
+        return _Kept(test) if otherwise is UNDEFINED else None
+    return _Kept(~test) if then is UNDEFINED and otherwise is True else None
+
+
 class _Kept:
     """A value that both sides have."""
 
@@ -309,9 +350,10 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
         return _Kept(a)
     if first.structure is None or second.structure is None:
         structured = first.structure is not None or second.structure is not None
-        if is_returned(name) and structured and (a is UNDEFINED or b is UNDEFINED):
+        counts_by_flag = is_returned(name) or name in (APPENDED, FLAG)
+        if counts_by_flag and structured and (a is UNDEFINED or b is UNDEFINED):
             return None  # it counts where a flag says so
-        if is_returned(name) and (a is UNDEFINED or b is UNDEFINED):
+        if counts_by_flag and (a is UNDEFINED or b is UNDEFINED):
             return _Kept(b if a is UNDEFINED else a)
         if a is UNDEFINED or b is UNDEFINED:
             typed = first.structure is not None or second.structure is not None

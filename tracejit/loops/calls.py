@@ -28,7 +28,7 @@ from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked
 from .stand_ins import STAND_INS
-from .variables import is_traced
+from .variables import is_integer
 
 _PURE_BUILTINS: Final = frozenset(
     getattr(builtins, name)
@@ -220,13 +220,6 @@ def checked_target(value: Any) -> Any:
         kind = list if isinstance(value, StackedList) else type(value)
         raise LoopError(f"it writes a {kind.__name__} in place")
     return value
-
-
-def is_integer(index: Any) -> bool:
-    """Whether `index` selects one item along an axis."""
-    if is_traced(index):
-        return not index.shape and index.dtype.kind in "iu"
-    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
 
 
 class Subarray:

@@ -1,20 +1,33 @@
-"""Lists that a loop only appends to: items are stacked, and the list is read from the stack."""
+"""Lists that a loop only appends to: items are stacked, and the list is read from the stack.
+
+Where a condition decides whether a step appends, the stack has a place for each step, and flags say which of
+the places are items. How many these are is a traced number, and arrays of them are selections.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from ..array.joining import stack
+import numpy as np
+
+from ..array.elementwise.floats import where as where_of
+from ..array.indexing.access import getitem
+from ..array.joining import stack, unstack
+from ..array.operands import cast, filled, run
+from ..array.selection.masked_selection import Selection
+from ..array.selection.positions import compact
 from ..base.records import record
+from ..control.carry import is_weak, symbol
+from ..ir.dtypes import BOOL, INT64, NUMBERS
 from ..pytree import TreeDef, containers_in, flatten, register_pytree_node
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
-from ..tracing.tracer import Tracer
-from .origins import ContainerOrigins, Origin, is_new
+from ..tracing.tracer import tracing
 from .reports import CURRENT, LoopError
-from .variables import Content, Variables, called, content_of, is_traced
+from .variables import Content, called, content_of, is_integer, is_traced
 
 
 @record(eq=False)
@@ -26,13 +39,26 @@ class Column:
     leaves: list[Any]
     weak: list[bool]
 
+    def item(self, leaves: Sequence[Any]) -> Any:
+        """The item of these `leaves`, each an element of one of the column's."""
+        for leaf, weak in zip(leaves, self.weak, strict=True):
+            if weak and STATE.tracer is not None:
+                STATE.tracer.mark_weak(leaf._data)
+        item = self.structure.unflatten(leaves)
+        for container in containers_in(item):
+            STATE.tracer.merged_containers.add(container, ())
+        return item
 
-@record(eq=False)
+
 class Block:
-    """The items that the `steps` of a loop append, in each step one of each of the `columns`."""
+    """The items that the `steps` of a loop append, in each step one of each of the `columns`.
 
-    columns: list[Column]
-    steps: int
+    With `flags`, there is one column, and its items are those of the steps whose flag is set."""
+
+    def __init__(self, columns: list[Column], steps: int, flags: Tensor | None = None) -> None:
+        self.columns, self.steps, self.flags = columns, steps, flags
+        self._tracer = STATE.tracer
+        self._compacted: tuple[Tensor, list[Tensor]] | None = None
 
     def __len__(self) -> int:
         return self.steps * len(self.columns)
@@ -41,31 +67,123 @@ class Block:
         """The item at `position`."""
         step, place = divmod(position, len(self.columns))
         column = self.columns[place]
-        leaves = [leaf[step] for leaf in column.leaves]
-        for leaf, weak in zip(leaves, column.weak, strict=True):
-            if weak and STATE.tracer is not None:
-                STATE.tracer.mark_weak(leaf._data)
-        item = column.structure.unflatten(leaves)
-        for container in containers_in(item):
-            STATE.tracer.merged_containers.add(container, ())
-        return item
+        return column.item([leaf[step] for leaf in column.leaves])
 
     @property
     def has_containers(self) -> bool:
         """Whether items are lists or dicts, or have such in them: each must be the same at every reading."""
         return any(_has_containers(column.structure.shape) for column in self.columns)
 
-    def stacked(self) -> Tensor | None:
-        """All items as one tensor, None where they are not tensors of one type."""
+    def stacked(self) -> Any:
+        """All items as one tensor or selection, None where they are not tensors of one type."""
+        if self.flags is not None:
+            return self._selected()
         if not all(column.structure.is_leaf for column in self.columns):
             return None
         leaves = [column.leaves[0] for column in self.columns]
         if len(leaves) == 1:
-            return leaves[0]  # type: ignore[no-any-return]
+            return leaves[0]
         if any(leaf.type != leaves[0].type for leaf in leaves):
             return None
         shape = (len(self), *leaves[0].shape[1:])
         return stack(leaves, axis=1).reshape(shape)
+
+    def _selected(self) -> Selection | None:
+        """The items for which flags are set; tuples of numbers as rows."""
+        (column,) = self.columns
+        if column.structure.is_leaf:
+            return self.selections()[0]
+        shape = column.structure.shape
+        if shape[0] not in ("tuple", "list") or any(part is not None for part in shape[2]):
+            return None
+        if any(leaf.ndim > 1 for leaf in column.leaves):
+            return None
+        assert self.flags is not None
+        return Selection(self.flags, 0, stack(column.leaves, axis=1)).padded()
+
+    def selections(self) -> list[Selection]:
+        """The leaves of the items for which flags are set."""
+        assert self.flags is not None
+        return [Selection(self.flags, 0, leaf).padded() for leaf in self.columns[0].leaves]
+
+    def compacted(self) -> tuple[Tensor, list[Tensor]]:
+        """The number of items for which flags are set, a traced number, and their leaves in front of as many
+        as there are steps. They are computed once, where the block was made."""
+        if self._compacted is None:
+            with tracing(self._tracer):
+                selections = self.selections()
+                count: Tensor = run("sum", cast(selections[0]._mask, INT64), axes=(0,))
+                self._tracer.mark_weak(count._data)
+                self._compacted = count, [compact(selection)[0] for selection in selections]
+        return self._compacted
+
+    def as_line(self) -> Block:
+        """This block with one column. Raises LoopError for items of several types."""
+        if len(self.columns) == 1:
+            return self
+        return in_one_column(self.columns, self.steps, [None] * len(self.columns))
+
+    def of_known_length(self) -> Block:
+        """This block with as many steps as there are items. The running code asks how many that are."""
+        if self.flags is None:
+            return self
+        (count, leaves), (column,) = self.compacted(), self.columns
+        number = operator.index(count)
+        leaves = [getitem(leaf, slice(0, number)) for leaf in leaves]
+        return Block([Column(column.structure, leaves, column.weak)], number)
+
+
+def in_one_column(columns: Sequence[Column], steps: int, flags: Sequence[Tensor | None]) -> Block:
+    """The items of `columns` as those of one, step by step: those of each column for whose steps its flags
+    are set, or all where it has none. Raises LoopError for items of several types."""
+    unified = _unified(columns)
+    if len(columns) == 1:
+        return Block(unified, steps, flags[0])
+    count, leaves = steps * len(columns), []
+    for parts in zip(*[column.leaves for column in unified], strict=True):
+        leaves.append(stack(list(parts), axis=1).reshape((count, *parts[0].shape[1:])))
+    column = Column(unified[0].structure, leaves, unified[0].weak)
+    if all(flag is None for flag in flags):
+        return Block([column], count)
+    set_ = [filled(True, (steps,), BOOL) if flag is None else flag for flag in flags]
+    return Block([column], count, stack(set_, axis=1).reshape((count,)))
+
+
+def joined(blocks: Sequence[Block]) -> Block:
+    """The items of `blocks` one after the other. Raises LoopError for items of several types."""
+    lines = [block.as_line() for block in blocks]
+    columns = _unified([line.columns[0] for line in lines])
+    leaves = [run("concat", *parts, axis=0) for parts in zip(*[c.leaves for c in columns], strict=True)]
+    column = Column(columns[0].structure, leaves, columns[0].weak)
+    flags = [filled(True, (len(line),), BOOL) if line.flags is None else line.flags for line in lines]
+    return Block([column], sum(map(len, lines)), run("concat", *flags, axis=0))
+
+
+def _unified(columns: Sequence[Column]) -> list[Column]:
+    """`columns` with items of one type: Python numbers adapt, as those do that conditionals choose from."""
+    first = columns[0]
+    leaves: list[list[Tensor]] = [[] for _ in columns]
+    weak = []
+    for place in range(len(first.leaves)):
+        if any(column.structure != first.structure for column in columns):
+            break
+        parts = [column.leaves[place] for column in columns]
+        numbers = [column.weak[place] for column in columns]
+        dtypes = {part.dtype for part, number in zip(parts, numbers, strict=True) if not number}
+        dtype = max(dtypes or {part.dtype for part in parts}, key=lambda dtype: _KINDS.index(dtype.kind))
+        fits = len(dtypes) <= 1 and len({part.shape[1:] for part in parts}) == 1
+        if not fits or any(_KINDS.index(part.dtype.kind) > _KINDS.index(dtype.kind) for part in parts):
+            break
+        for own, part in zip(leaves, parts, strict=True):
+            own.append(cast(part, dtype))
+        weak.append(all(numbers))
+    else:
+        return [Column(first.structure, own, weak) for own in leaves]
+    raise LoopError("it appends items of several types under conditions")
+
+
+#: Kinds of dtypes, of which a Python number may become one that follows its own.
+_KINDS: Final = "biufc"
 
 
 def _has_containers(shape: Any) -> bool:
@@ -94,34 +212,111 @@ class StackedList(list[Any]):
     __hash__ = None
 
     def __init__(self, start: Iterable[Any], block: Block) -> None:
-        """The items of `start`, and after them those of `block`."""
+        """The items of `start`, and after them those of `block`. Raises LoopError where some have flags, and
+        not all are of one type."""
+        before = start._block if isinstance(start, StackedList) else None
+        if block.flags is not None or (before is not None and before.flags is not None):
+            plain = list.__iter__(start) if isinstance(start, list) else start
+            blocks = [_block_of(item) for item in plain]
+            block = joined([*blocks, *([] if before is None else [before]), block])
+            start = ()
         super().__init__(start)
         self._block: Block | None = block
         self._tracer = STATE.tracer
 
-    def stacked(self) -> Tensor | None:
-        """All items as one tensor, where the loop appended all of them and they are of one type."""
-        return None if self._block is None or super().__len__() else self._block.stacked()
+    @property
+    def block(self) -> Block | None:
+        """The stack of all items, None where there is none or items stand before it."""
+        return None if super().__len__() else self._block
+
+    def stacked(self) -> Any:
+        """All items as one tensor or selection, where the loop appended all of them and they are of one
+        type."""
+        return None if self.block is None else self.block.stacked()
+
+    def selection(self) -> Selection | None:
+        """All items as a selection, where conditions decided which the loop appended and they are numbers or
+        arrays."""
+        block = self.block
+        is_line = block is not None and block.flags is not None and block.columns[0].structure.is_leaf
+        return block.selections()[0] if is_line and block is not None else None
+
+    def with_items(self) -> list[Any]:
+        """The list itself, with all items in its own memory."""
+        return self._filled(changes=True)
+
+    @property
+    def has_single_leaves(self) -> bool:
+        """Whether each item of the stack is a number or an array."""
+        return self.block is not None and all(c.structure.is_leaf for c in self.block.columns)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the items are Python numbers, where conditions decided which the loop appended."""
+        return self.block is not None and all(self.block.columns[0].weak)
+
+    def length(self) -> Any:
+        """The number of items, which may be traced."""
+        block = self.block
+        return len(self) if block is None or block.flags is None else block.compacted()[0]
+
+    def __bool__(self) -> bool:
+        return bool(self.length() > 0)
+
+    def __contains__(self, item: Any) -> bool:
+        selection = self.selection()
+        if selection is None or selection.ndim > 1:
+            return list.__contains__(self._filled(), item)
+        return bool((selection == item).any())
+
+    def append(self, item: Any) -> None:
+        """``list.append``"""
+        block = self.block
+        is_selected = block is not None and block.flags is not None and STATE.tracer is self._tracer
+        if is_selected and block is not None:
+            try:
+                self._block = joined([block, _block_of(item)])
+                return
+            except LoopError:  # an item of another type
+                self._settled()
+        self._filled(changes=True)
+        super().append(item)
+
+    def _settled(self) -> Block | None:
+        """The block, of a known number of items, for which the running code asks."""
+        block = self._block
+        if block is None or block.flags is None:
+            return block
+        settled = block.of_known_length()
+        if STATE.tracer is self._tracer:
+            self._block = settled
+        return settled
 
     def _filled(self, *, changes: bool = False) -> list[Any]:
         """A list of all items; the list itself where it can take them, which it must where that `changes`."""
-        if self._block is None:
+        block = self._settled()
+        if block is None:
             return self
-        items = [*super().__iter__(), *map(self._block.item, range(len(self._block)))]
+        items = [*super().__iter__(), *map(block.item, range(len(block)))]
         if STATE.tracer is self._tracer:
             self._block = None
             super().__setitem__(slice(None), items)
             return self
         if changes:
             raise LoopError("it changes a list that was created outside of it")
-        if self._block.has_containers:
+        if block.has_containers:
             raise LoopError("it reads lists or dicts from a list that another loop made")
         return items
 
     def __len__(self) -> int:
-        return super().__len__() + (0 if self._block is None else len(self._block))
+        block = self._settled()
+        return super().__len__() + (0 if block is None else len(block))
 
     def __getitem__(self, index: Any) -> Any:
+        block = self.block
+        is_selected = block is not None and block.flags is not None and not block.has_containers
+        if is_selected and block is not None and is_integer(index):
+            return _selected_item(block, index)
         if self._block is not None and type(index) is int:
             position = index + len(self) if index < 0 else index
             in_block = super().__len__() <= position < len(self)
@@ -134,139 +329,99 @@ class StackedList(list[Any]):
 
 
 _CHANGING: Final = frozenset(
-    ("__delitem__", "__iadd__", "__imul__", "__setitem__", "append", "clear", "extend", "insert", "pop",
+    ("__delitem__", "__iadd__", "__imul__", "__setitem__", "clear", "extend", "insert", "pop",
      "remove", "reverse", "sort")
 )  # fmt: skip
 for _name in (
-    "__add__", "__contains__", "__eq__", "__ge__", "__gt__", "__iter__", "__le__", "__lt__", "__mul__",
+    "__add__", "__eq__", "__ge__", "__gt__", "__iter__", "__le__", "__lt__", "__mul__",
     "__ne__", "__repr__", "__reversed__", "__rmul__", "copy", "count", "index", *_CHANGING,
 ):  # fmt: skip
     setattr(StackedList, _name, _of_items(_name))
-register_pytree_node(StackedList, lambda stacked: (list(stacked), None), lambda _, items: list(items))
 
 
-class Recorder:
-    """Takes the place of a list while a step is traced, and keeps what the step appends."""
+class SelectedItems:
+    """The items of a list, of which each of `parts` holds a leaf: selections while they are traced, and what
+    is in their place in results."""
 
-    def __init__(self, tracer: Tracer) -> None:
-        self._tracer = tracer
-        self.items: list[Any] = []
+    def __init__(self, structure: TreeDef, weak: tuple[bool, ...], parts: Sequence[Any]) -> None:
+        self.structure, self.weak, self.parts = structure, weak, parts
 
-    def append(self, item: Any) -> None:
-        """``list.append``"""
-        self._check()
-        self.items.append(item)
-
-    def extend(self, block: Block) -> None:
-        """Append the items of an inner loop."""
-        self._check()
-        self.items.append(block)
-
-    def _check(self) -> None:
-        if STATE.tracer is not self._tracer:
-            raise LoopError(
-                "it appends to a list in a branch, so that the list's length would depend on values"
-            )
+    def __repr__(self) -> str:
+        return f"SelectedItems({self.structure.stars()!r}, {self.parts!r})"
 
 
-class Appends:
-    """The lists that one loop only appends to."""
-
-    def __init__(self, names: Iterable[str], variables: Variables) -> None:
-        self._variables = variables
-        self._before: dict[str, Any] = {}
-        #: Items that a step appends to each list, each with the weak flags of its leaves.
-        self._contents: dict[str, list[tuple[Content, list[bool]]]] = {}
-        self._blocks: dict[str, Block | None] = {}
-        session = CURRENT.session
-        for name in names:
-            exclusive = variables.is_exclusive(name)
-            value = variables.get(name)
-            if not isinstance(value, (list, StackedList, Recorder)):
-                continue
-            if not exclusive and not isinstance(value, Recorder):
-                raise LoopError(f"it appends to {name}, a list that another name refers to")
-            if session.attempts > 1 and not isinstance(value, Recorder) and not session.is_fresh(value):
-                raise LoopError(f"it appends to {name}, a list that an enclosing loop or branch also reads")
-            self._before[name] = value
-
-    def __bool__(self) -> bool:
-        return bool(self._before)
-
-    def enter(self) -> None:
-        """Replace the lists by recorders of the running region."""
-        for name in self._before:
-            self._variables.set(name, Recorder(STATE.tracer))
-
-    def restore(self) -> None:
-        """Restore the lists."""
-        self._variables.update(self._before)
-
-    def leave(self, is_weak: Any) -> list[tuple[str, Any]]:
-        """The leaves of what the step has appended, each with the name of its list."""
-        leaves: list[tuple[str, Any]] = []
-        for name in self._before:
-            items = self._variables.get(name).items
-            block = items[0] if len(items) == 1 and isinstance(items[0], Block) else None
-            if block is not None:
-                contents = [
-                    (Content(None, column.leaves, column.structure), column.weak) for column in block.columns
-                ]
-            else:
-                contents = [_content(name, item, is_weak) for item in _expanded(items)]
-            self._contents[name], self._blocks[name] = contents, block
-            leaves += [(name, leaf) for content, _ in contents for leaf in content.leaves]
-        return leaves
-
-    def check_apart(self, carried: Iterable[frozenset[Origin]]) -> None:
-        """Raise LoopError where a list or dict that the step has appended has another name: the items of the
-        stack are new ones. `carried` are the origins of those that variables have where the step ends."""
-        origins, other_names = ContainerOrigins(), set[Origin]().union(*carried)
-        for name, contents in self._contents.items():
-            for content, _ in contents:
-                for container in containers_in(content.value):
-                    own = origins.of(container)
-                    if not is_new(own) or other_names & own:
-                        kind = list if isinstance(container, StackedList) else type(container)
-                        raise LoopError(f"it appends a {kind.__name__} to {name} that another name refers to")
-                    other_names |= own
-
-    def finish(self, stacks: list[Tensor], steps: int) -> None:
-        """Append the items of all `steps` to the lists; their leaves are `stacks`."""
-        remaining = iter(stacks)
-        for name, before in self._before.items():
-            inner = self._blocks[name]
-            columns = []
-            for content, weak in self._contents[name]:
-                leaves = [next(remaining) for _ in content.leaves]
-                if inner is not None:
-                    leaves = [leaf.reshape((steps * inner.steps, *leaf.shape[2:])) for leaf in leaves]
-                assert content.structure is not None
-                columns.append(Column(content.structure, leaves, weak))
-            if not columns:
-                continue
-            block = Block(columns, steps if inner is None else steps * inner.steps)
-            if isinstance(before, Recorder):
-                before.extend(block)
-            else:
-                stacked = StackedList(before, block)
-                CURRENT.session.note_fresh(stacked)
-                self._variables.set(name, stacked)
+def _flat_list(items: StackedList) -> tuple[Sequence[Any], bool]:
+    block = items.block
+    if block is None or block.flags is None:
+        return list(items), False
+    (column,) = block.columns
+    return [SelectedItems(column.structure, tuple(column.weak), block.selections())], True
 
 
-def _expanded(items: list[Any]) -> Iterator[Any]:
-    for item in items:
-        if isinstance(item, Block):
-            yield from map(item.item, range(len(item)))
-        else:
-            yield item
+def _list_of(is_selected: bool, parts: Sequence[Any]) -> Any:
+    return parts[0] if is_selected else list(parts)
 
 
-def _content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:
+def _selected_list(aux: tuple[TreeDef, tuple[bool, ...]], parts: Sequence[Any]) -> Any:
+    """The list of the items whose leaves are `parts`; a container of these while they are placeholders."""
+    structure, weak = aux
+    first = parts[0]
+    if isinstance(first, Selection):
+        leaves = [part._whole for part in parts]
+        return StackedList((), Block([Column(structure, leaves, list(weak))], len(leaves[0]), first._mask))
+    if not all(isinstance(part, (Tensor, np.ndarray)) for part in parts):
+        return SelectedItems(structure, weak, parts)
+    return [structure.unflatten(leaves) for leaves in zip(*map(_elements, parts), strict=True)]
+
+
+def _elements(part: Tensor | np.ndarray) -> Sequence[Any]:
+    """The elements of `part` along its first axis, each as a tensor or array."""
+    if isinstance(part, np.ndarray):
+        return [np.asarray(element) for element in part]
+    if part._requires_grad or is_traced(part):
+        return unstack(part)
+    return [wrap(np.asarray(element)) for element in part._data]
+
+
+register_pytree_node(StackedList, _flat_list, _list_of)
+register_pytree_node(
+    SelectedItems, lambda items: (items.parts, (items.structure, items.weak)), _selected_list
+)
+
+
+def _block_of(item: Any) -> Block:
+    """A block of one `item`. Raises LoopError where that is no number or array."""
+    content, weak = item_content("it", item, lambda leaf: is_weak(STATE.tracer, leaf))
+    assert content.structure is not None
+    leaves = [leaf.reshape((1, *leaf.shape)) for leaf in content.leaves]
+    return Block([Column(content.structure, leaves, weak)], 1)
+
+
+def _selected_item(block: Block, index: Any) -> Any:
+    """The item at `index` of a `block` with flags. Compiled code raises where there is none."""
+    (count, leaves), (column,), tracer = block.compacted(), block.columns, STATE.tracer
+    if type(index) is int:
+        position = index + count if index < 0 else index + 0 * count
+    else:
+        position = where_of(index < 0, index + count, index)
+    fails = run("logical_or", position < 0, position >= count)
+    place = wrap(tracer.checked(tracer.lift(position), tracer.lift(fails), _OUTSIDE))
+    return column.item([getitem(leaf, place) for leaf in leaves])
+
+
+#: The error of an index where there is no item.
+_OUTSIDE: Final = "list index out of range"
+
+
+def item_content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:
     content = content_of(item)
     if content.structure is None:
         raise LoopError(f"it appends a {type(item).__name__} to {name}, which is no number or array")
-    leaves = [leaf if isinstance(leaf, Tensor) else wrap(STATE.tracer.lift(leaf)) for leaf in content.leaves]
+    tracer = STATE.tracer
+    leaves = [
+        symbol(tracer, leaf) if isinstance(leaf, Tensor) or type(leaf) in NUMBERS else wrap(tracer.lift(leaf))
+        for leaf in content.leaves
+    ]
     return Content(item, leaves, content.structure), [is_weak(leaf) for leaf in content.leaves]
 
 

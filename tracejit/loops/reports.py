@@ -11,6 +11,7 @@ from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
+from .conversion import Growth
 
 if TYPE_CHECKING:
     from .source.descriptions import Statement
@@ -44,8 +45,11 @@ class LoopError(TraceError):
 class Session:
     """One trace: its mode, and its loops."""
 
-    def __init__(self, mode: str, label: str, checkpoint_every: int | None = None) -> None:
+    def __init__(
+        self, mode: str, label: str, checkpoint_every: int | None = None, growth: Growth | None = None
+    ) -> None:
         self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
+        self.growth = growth or Growth("the list's length would depend on values")
         #: Number of loops being traced once around the code that runs.
         self.attempts = 0
         #: The tensors that those loops write in place.

@@ -19,7 +19,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
-from .calls import Subarray, checked_callee, checked_target, is_integer, note_change
+from .calls import Subarray, checked_callee, checked_target, note_change
 from .lists import StackedList
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
@@ -28,7 +28,7 @@ from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
 from .unrolled import Comprehensions, watched
-from .variables import Variables, is_rank_0_array, is_traced
+from .variables import Variables, is_integer, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
@@ -258,7 +258,7 @@ class Runtime(Comprehensions):
         if type(value) is np.ndarray:
             return tracer.symbolic(value)
         if isinstance(value, StackedList):
-            return _stacked_or_list(value)
+            return value if value.selection() is not None else _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
             return _Numbers(value)
         return value
