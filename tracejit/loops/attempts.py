@@ -31,6 +31,7 @@ from .arrays import apply_loop, most_steps_of
 from .branches import conditional, guarded
 from .carries import (
     BecomesFloat,
+    BecomesOptional,
     Carry,
     Identities,
     IsWritten,
@@ -46,6 +47,7 @@ from .carries import (
     zero_of,
 )
 from .lists import check_containers
+from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
@@ -145,6 +147,8 @@ class _Attempt:
                 break
             except BecomesFloat as change:
                 self.inits[change.position] = as_float(self.inits[change.position])
+            except BecomesOptional as change:
+                self._make_optional(change)
             except ItemIsWritten:
                 self.indexes = True
         self._finish(tracer, results[0], results[1:])
@@ -186,6 +190,17 @@ class _Attempt:
                         self.inits.append(as_leaf("loop", name, path, leaf))
                         self.paths.append(name + path)
             self.carries.append(carry)
+
+    def _make_optional(self, change: BecomesOptional) -> None:
+        """Make a variable that is None before the loop an optional value."""
+        carry, leaves = change.carry, zip(change.leaves, change.weak, strict=True)
+        zeros = [False, *[zero_of(leaf, number) for leaf, number in leaves]]
+        carry.content = Content(change.structure.unflatten(zeros), zeros, change.structure)
+        carry.held, carry.arrays = [None] * len(zeros), [False] * len(zeros)
+        before = self.carries[: self.carries.index(carry)]
+        position = sum(held is None for other in before for held in other.held)
+        self.inits[position:position] = zeros
+        self.paths[position:position] = [carry.name + path for path in change.structure.paths()]
 
     def _give_undefined_types(self) -> None:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
@@ -321,11 +336,18 @@ class _Attempt:
                 value = self.memory.snapshot(carry.name, value)
             if value is UNDEFINED and not is_returned(carry.name):
                 raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
+            if isinstance(carry.content.value, OptionalValue):
+                value = as_optional(value, carry.content.value)
             before, after = carry.content, content_of(value)
+            check_present(value.value if isinstance(value, OptionalValue) else value)
             if value is not self.entered.get(carry.name):
                 check_containers(carry.name, value)
             if before.structure is None:
                 if value is not before.value:
+                    if before.value is None and isinstance(value, OptionalValue):
+                        assert after.structure is not None
+                        numbers = [is_weak(tracer, leaf) for leaf in after.leaves[1:]]
+                        raise BecomesOptional(carry, after.structure, after.leaves[1:], numbers)
                     raise UnsteadyError(
                         f"{carry.name} is {shown(before.value)} first and {shown(value)} later"
                     )
@@ -539,8 +561,11 @@ class _Attempt:
                     position += 1
                 else:
                     leaves.append(held)
-            values[carry.name] = structure.unflatten(leaves)
-            containers += containers_in(values[carry.name])
+            value = structure.unflatten(leaves)
+            if isinstance(value, OptionalValue) and not tracer.is_region:
+                value = decided(value) if carry.name in self.statement.results else None
+            values[carry.name] = value
+            containers += containers_in(value)
         if containers:
             self._note_containers(tracer, steps, containers)
         self.variables.update(values)

@@ -14,15 +14,17 @@ from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
 from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dataflow import can_fail
+from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
-from ..pytree import containers_in
+from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
 from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .appends import APPENDED, FLAG, BranchAppends
 from .lists import check_containers
+from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
@@ -191,8 +193,18 @@ def merged(
     results: list[list[Any]] = [[], []]
     weak: list[list[bool]] = [[], []]
     values: list[Any] = []
-    for name, *pair in zip(names, *contents, strict=True):
+    for place, (name, *pair) in enumerate(zip(names, *contents, strict=True)):
         starts = list(positions)
+        optional = _optional(name, pair)
+        if optional is not None:
+            for k in (0, 1):
+                _add_flag(k, regions, pair, optional, starts, (results, weak))
+                positions[k] += len(pair[k].leaves)
+                if pair[k].structure is not None and pair[k].structure != optional:
+                    contents[k][place] = Content(pair[k].value, [True, *pair[k].leaves], optional)
+                    arrays[k][place] = [False, *arrays[k][place]]
+            values.append(optional)
+            continue
         for k in (0, 1):
             positions[k] += len(pair[k].leaves)
         kept = _kept_flag(test, pair) if name is FLAG else _kept(name, pair[0], pair[1])
@@ -320,6 +332,53 @@ def _aligned(sides: Sequence[list[list[Any]]], counts: Sequence[Sequence[int]], 
                 side[position + count : position + count] = [missing] * (expected - count)
                 position += expected
     return sum(longest)
+
+
+def _optional(name: str, pair: Sequence[Content]) -> TreeDef | None:
+    """The structure of a variable that is None on one side and has a value on the other, or may have one."""
+    if is_returned(name) or name in (APPENDED, FLAG):
+        return None
+    missing = [content.value is None for content in pair]
+    optional = [isinstance(content.value, OptionalValue) for content in pair]
+    if not any((*missing, *optional)) or all(missing) or all(optional) or pair[0].value is pair[1].value:
+        return None
+    structures = set()
+    for content, is_optional in zip(pair, optional, strict=True):
+        if content.structure is not None:
+            value = content.value if is_optional else OptionalValue(True, content.value)
+            structures.add(flatten(value, static_strings=True)[1])
+        elif content.value is not None:
+            return None
+    return structures.pop() if len(structures) == 1 else None
+
+
+def _add_flag(
+    k: int,
+    regions: Sequence[Region],
+    pair: Sequence[Content],
+    optional: TreeDef,
+    starts: Sequence[int],
+    added: tuple[list[list[Any]], list[list[bool]]],
+) -> None:
+    """Add to the results of side `k` those of a variable that is `optional`: whether it is not None, and its
+    leaves; zeros where it is None."""
+    results, weak = added
+    mine, other = pair[k], pair[1 - k]
+    has_flag = [content.structure == optional for content in pair]
+    tracer = regions[k].tracer
+    if not has_flag[k]:
+        results[k].append(tracer.scalar(mine.structure is not None, BOOL))
+        weak[k].append(False)
+    if mine.structure is not None:
+        end = starts[k] + len(mine.leaves)
+        results[k] += regions[k].results[starts[k] : end]
+        weak[k] += regions[k].weak[starts[k] : end]
+        return
+    first, end = starts[1 - k] + has_flag[1 - k], starts[1 - k] + len(other.leaves)
+    with tracing(tracer):
+        zeros = [filled(0, value.shape, value.dtype) for value in regions[1 - k].results[first:end]]
+        results[k] += [tracer.lift(zero) for zero in zeros]
+    weak[k] += regions[1 - k].weak[first:end]
 
 
 def _kept_flag(test: Tensor, pair: Sequence[Content]) -> _Kept | None:

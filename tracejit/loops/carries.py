@@ -19,7 +19,7 @@ from ..callback_results import quiet
 from ..control.carry import as_tensor
 from ..ir.graph import Value
 from ..ir.types import TensorType
-from ..pytree import containers_in
+from ..pytree import TreeDef, containers_in
 from ..state import STATE
 from ..tape.views import IndexedStep, base_of, chain_of
 from ..tensors.tensor import Tensor
@@ -53,6 +53,14 @@ class BecomesFloat(Exception):
 
 class UnsteadyError(LoopError):
     """A variable does not keep its structure, or has a value at one end of a step only."""
+
+
+class BecomesOptional(Exception):
+    """A variable that is None before a loop may have a value behind a step: an optional one of a `structure`,
+    with `leaves` beside its flag, of which `weak` ones are Python numbers."""
+
+    def __init__(self, carry: Carry, structure: TreeDef, leaves: list[Any], weak: list[bool]) -> None:
+        self.carry, self.structure, self.leaves, self.weak = carry, structure, leaves, weak
 
 
 class LengthIsTold(LoopError):

@@ -26,6 +26,7 @@ from ..pytree import TreeDef, containers_in, flatten, register_pytree_node
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
+from .optional_values import check_present
 from .reports import CURRENT, LoopError
 from .variables import Content, called, content_of, is_integer, is_traced
 
@@ -415,6 +416,7 @@ _OUTSIDE: Final = "list index out of range"
 
 def item_content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:
     content = content_of(item)
+    check_present(item)
     if content.structure is None:
         raise LoopError(f"it appends a {type(item).__name__} to {name}, which is no number or array")
     tracer = STATE.tracer

@@ -57,6 +57,8 @@ class Session:
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()
+        #: The optional values that tests tell to be there; see `optional_values`.
+        self.presences: dict[Any, Any] = {}
         #: Identities of the lists and dicts that traced code has made, by tracer.
         self._fresh: WeakTable[Any, set[int]] = WeakTable()
         self._reports: dict[LoopReport, None] = {}

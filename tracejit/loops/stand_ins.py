@@ -37,6 +37,7 @@ from ..state import STATE
 from ..tensors.tensor import Tensor
 from .lists import StackedList
 from .maths import MATH
+from .optional_values import check_present
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
 from .scipy_functions import handed_on, of_scipy
 from .selected_lists import FUNCTIONS, of_lists
@@ -264,6 +265,7 @@ def _plain_class(value: Tensor) -> type:
 
 def _is_instance(value: Any, classes: Any) -> bool:
     """``isinstance``; what is traced is also a Tensor, if that is asked for by name."""
+    check_present(value)
     if not is_traced(value):
         return isinstance(value, classes)
     return issubclass(_plain_class(value), classes) or _names_tensor(classes)
@@ -276,6 +278,7 @@ def _names_tensor(classes: Any) -> bool:
 
 def _type(*arguments: Any, **options: Any) -> Any:
     """``type``"""
+    check_present(arguments)
     if len(arguments) == 1 and is_traced(arguments[0]):
         return _plain_class(arguments[0])
     return type(*arguments, **options)
