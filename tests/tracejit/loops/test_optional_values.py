@@ -118,7 +118,7 @@ def until_found(x):
 def pair(x):
     best = None
     for i in range(len(x)):
-        if x[i] > 0:
+        if x[i] > 0:  # noqa: SIM102 - a conditional in a conditional
             if best is None or x[i] > best[1]:
                 best = (i, x[i])
     return best
