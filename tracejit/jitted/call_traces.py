@@ -14,7 +14,8 @@ from ..frontend.libraries.process_state import ProcessState
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.types import TensorType
-from ..loops.conversion import ROLLED, Growth, loops_traced, to_rewrite
+from ..loops.conversion import ROLLED, loops_traced, to_rewrite
+from ..loops.growth import Growth
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE

@@ -26,7 +26,6 @@ from ..tape.views import base_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
 from ..tracing.tracer import Tracer
-from .appends import Appends
 from .arrays import apply_loop, most_steps_of
 from .branches import conditional, guarded
 from .carries import (
@@ -46,7 +45,8 @@ from .carries import (
     written_by,
     zero_of,
 )
-from .lists import check_containers
+from .lists.appends import Appends
+from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
@@ -192,15 +192,20 @@ class _Attempt:
             self.carries.append(carry)
 
     def _make_optional(self, change: BecomesOptional) -> None:
-        """Make a variable that is None before the loop an optional value."""
-        carry, leaves = change.carry, zip(change.leaves, change.weak, strict=True)
-        zeros = [False, *[zero_of(leaf, number) for leaf, number in leaves]]
-        carry.content = Content(change.structure.unflatten(zeros), zeros, change.structure)
-        carry.held, carry.arrays = [None] * len(zeros), [False] * len(zeros)
+        """Make a variable that has a value before the loop, or is None there, an optional value."""
+        carry, has_value = change.carry, change.carry.content.structure is not None
         before = self.carries[: self.carries.index(carry)]
-        position = sum(held is None for other in before for held in other.held)
-        self.inits[position:position] = zeros
-        self.paths[position:position] = [carry.name + path for path in change.structure.paths()]
+        first = sum(held is None for other in before for held in other.held)
+        end = first + len(carry.held)
+        leaves = self.inits[first:end]
+        if not has_value:
+            leaves = [zero_of(leaf, weak) for leaf, weak in zip(change.leaves, change.weak, strict=True)]
+        leaves = [has_value, *leaves]
+        carry.content = Content(change.structure.unflatten(leaves), leaves, change.structure)
+        carry.arrays = [False, *(carry.arrays if has_value else [False] * (len(leaves) - 1))]
+        carry.held = [None] * len(leaves)
+        self.inits[first:end] = leaves
+        self.paths[first:end] = [carry.name + path for path in change.structure.paths()]
 
     def _give_undefined_types(self) -> None:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
@@ -358,6 +363,10 @@ class _Attempt:
                 self.arrays += carry.arrays
                 self.unchanged += [False] * len(before.leaves)
                 continue
+            is_optional = isinstance(value, OptionalValue) and not isinstance(before.value, OptionalValue)
+            if is_optional and after.structure is not None and not any(carry.held):
+                if content_of(value.value).structure == before.structure:
+                    raise BecomesOptional(carry, after.structure)
             if after.structure != before.structure:
                 raise UnsteadyError(
                     f"{called(carry.name)} changes its structure: {before.structure} first, "

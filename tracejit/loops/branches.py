@@ -22,8 +22,8 @@ from ..state import STATE
 from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
-from .appends import APPENDED, FLAG, BranchAppends
-from .lists import check_containers
+from .lists.appends import APPENDED, FLAG, BranchAppends
+from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError

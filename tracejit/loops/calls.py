@@ -23,7 +23,7 @@ from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.inlined_calls import inlined
-from .lists import StackedList
+from .lists.stacked_lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked

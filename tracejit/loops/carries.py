@@ -56,10 +56,12 @@ class UnsteadyError(LoopError):
 
 
 class BecomesOptional(Exception):
-    """A variable that is None before a loop may have a value behind a step: an optional one of a `structure`,
-    with `leaves` beside its flag, of which `weak` ones are Python numbers."""
+    """A variable may be None behind a step, or was None before the loop: it is an optional value of this
+    `structure`. If it was, `leaves` are those beside its flag, and the `weak` ones are Python numbers."""
 
-    def __init__(self, carry: Carry, structure: TreeDef, leaves: list[Any], weak: list[bool]) -> None:
+    def __init__(
+        self, carry: Carry, structure: TreeDef, leaves: Sequence[Any] = (), weak: Sequence[bool] = ()
+    ) -> None:
         self.carry, self.structure, self.leaves, self.weak = carry, structure, leaves, weak
 
 

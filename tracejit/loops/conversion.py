@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
-from ..base.records import record
 from ..frontend.libraries.library import may_change_containers
+from .growth import Growth
 
 if TYPE_CHECKING:
     from . import reports
@@ -30,15 +30,6 @@ _LOOP_OPCODES: Final = frozenset(
 )
 #: Names of the code of comprehensions, where they have code of their own.
 _COMPREHENSIONS: Final = frozenset(("<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"))
-
-
-@record(eq=False, frozen=False)
-class Growth:
-    """Whether lists may grow under conditions in a trace, so that their lengths are traced numbers, and
-    whether one does. `refusal` is the reason why they may not, empty where they may."""
-
-    refusal: str = ""
-    happens: bool = False
 
 
 def has_loops(code: CodeType) -> bool:

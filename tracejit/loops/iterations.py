@@ -27,7 +27,7 @@ from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
-from .lists import StackedList
+from .lists.stacked_lists import StackedList
 from .reports import LoopError
 from .scalars import python_integer
 from .variables import is_traced

@@ -11,7 +11,7 @@ from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
-from .conversion import Growth
+from .growth import Growth
 
 if TYPE_CHECKING:
     from .source.descriptions import Statement

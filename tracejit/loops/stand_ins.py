@@ -35,12 +35,12 @@ from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
 from ..tensors.tensor import Tensor
-from .lists import StackedList
+from .lists.functions import FUNCTIONS, of_lists
+from .lists.stacked_lists import StackedList
 from .maths import MATH
 from .optional_values import check_present
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
 from .scipy_functions import handed_on, of_scipy
-from .selected_lists import FUNCTIONS, of_lists
 from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.

@@ -20,7 +20,7 @@ from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_target, note_change
-from .lists import StackedList
+from .lists.stacked_lists import StackedList
 from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while

@@ -20,7 +20,7 @@ case = Cases()
 
 
 def outcome(function, *arguments):
-    """What a call gives, or the class of its error."""
+    """The result of a call, or the class of its error."""
     try:
         return function(*arguments)
     except TypeError as error:
@@ -192,6 +192,17 @@ def runs(x):
 
 
 @case()
+def a_value_at_first(x):
+    best = x[0]
+    count = 0
+    for i in range(len(x)):
+        if best is None:
+            count += 1
+        best = x[i] if x[i] > 0 else None
+    return count, best is None
+
+
+@case()
 def in_a_while(x):
     best = None
     i = 0
@@ -284,7 +295,7 @@ def program(seed: int, folder: Path):
         loop = ["for k in range(3):", *["    " + line for line in ["best = None", *loop]]]
     if choice.random() < 0.3:
         loop += ["if best is not None:", "    s = s + best"]
-    lines = ["s = 1.0", "best = None", *loop, "return s, best"]
+    lines = ["s = 1.0", f"best = {choice.choice(('None', 'None', 'x[0]'))}", *loop, "return s, best"]
     text = "\n".join(["def f(x):", *["    " + line for line in lines], ""])
     return load(text, f"optional_{seed}", folder)
 

@@ -9,26 +9,27 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array.indexing.access import getitem
-from ..array.operands import broadcast
-from ..base.records import record
-from ..ir.graph import Value
-from ..ir.interpreter import run_instruction
-from ..ir.registry import Kind
-from ..pytree import containers_in
-from ..state import STATE
-from ..tensors.tensor import Tensor
-from ..tracing.branches import needed_for
-from ..tracing.tracer import Tracer
-from .lists import Block, Column, StackedList, in_one_column, item_content, joined
-from .origins import ContainerOrigins, Origin, is_new
-from .reports import CURRENT, LoopError
-from .variables import Content, Variables
+from ...array.indexing.access import getitem
+from ...array.operands import broadcast
+from ...base.records import record
+from ...ir.graph import Value
+from ...ir.interpreter import run_instruction
+from ...ir.registry import Kind
+from ...pytree import containers_in
+from ...state import STATE
+from ...tensors.tensor import Tensor
+from ...tracing.branches import needed_for
+from ...tracing.tracer import Tracer
+from ..origins import ContainerOrigins, Origin, is_new
+from ..reports import CURRENT, LoopError
+from ..variables import Content, Variables
+from .blocks import Block, Column, in_one_column, joined
+from .stacked_lists import StackedList, item_content
 
 
 @record(eq=False)
-class Part:
-    """What a step appends at one place: an item, or the block of a loop in it. Only steps for which `flag` is
+class Appended:
+    """An item that a step appends at one place, or the block of a loop in it. Only steps for which `flag` is
     set do, where there is one."""
 
     value: Any
@@ -40,13 +41,13 @@ class Recorder:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self.parts: list[Part] = []
+        self.parts: list[Appended] = []
 
     def append(self, item: Any) -> None:
         """``list.append``"""
-        self.add(Part(item))
+        self.add(Appended(item))
 
-    def add(self, part: Part) -> None:
+    def add(self, part: Appended) -> None:
         """Append what an inner statement appends."""
         if STATE.tracer is not self._tracer:
             raise LoopError("it appends to a list in a part of an expression that may not run")
@@ -65,8 +66,8 @@ class BranchAppends:
         self._variables = variables
         values = variables.values(names)
         self._before = {name: value for name, value in values.items() if isinstance(value, Recorder)}
-        #: What each side appends to each list.
-        self._sides: list[list[list[Part]]] = []
+        #: The parts that each side appends to each list.
+        self._sides: list[list[list[Appended]]] = []
 
     def enter(self) -> None:
         """Replace the lists by recorders of the running region."""
@@ -80,14 +81,14 @@ class BranchAppends:
         self._variables.update(self._before)
 
     def leave(self) -> list[Any]:
-        """What a side has appended, with the flag of each item."""
+        """The items that a side has appended, each with its flag."""
         sides = [self._variables.get(name).parts for name in self._before]
         sides = [[_as_line(part) for part in parts] for parts in sides]
         self._sides.append(sides)
         return [value for parts in sides for part in parts for value in _flat_part(part)]
 
     def counts(self) -> list[list[int]]:
-        """For each side the number of values that each list has in what `leave` gives."""
+        """The number of values that each list has in the result of `leave`, for each side."""
         return [[2 * len(parts) for parts in side] for side in self._sides]
 
     def finish(self, values: Sequence[Any]) -> None:
@@ -99,22 +100,22 @@ class BranchAppends:
                 blocks = [part.value for part in pair if part is not None and isinstance(part.value, Block)]
                 if blocks:
                     value, flag = _merged_block(blocks, value, flag), None
-                recorder.add(Part(value, None if flag is True else flag))
+                recorder.add(Appended(value, None if flag is True else flag))
 
 
-def _as_line(part: Part) -> Part:
+def _as_line(part: Appended) -> Appended:
     """`part`, whose items have one type where it is a block."""
     block = part.value
     if isinstance(block, Block):
         block = block.as_line()
         if not block.has_containers:
-            return Part(block)
+            return Appended(block)
     elif not any(True for _ in containers_in(block)):
         return part
     raise LoopError("it appends a list or dict to a list under a condition")
 
 
-def _flat_part(part: Part) -> tuple[Any, Any]:
+def _flat_part(part: Appended) -> tuple[Any, Any]:
     if isinstance(part.value, Block):
         flags = part.value.flags
         return tuple(part.value.columns[0].leaves), True if flags is None else flags
@@ -241,7 +242,7 @@ class Appends:
             else:
                 block = _chosen(in_one_column(columns, count, [None] * len(columns)), own)
             if isinstance(before, Recorder):
-                before.add(Part(block))
+                before.add(Appended(block))
             else:
                 stacked = StackedList(before, block)
                 CURRENT.session.note_fresh(stacked)
@@ -283,13 +284,13 @@ def _flattened(stacked: Tensor) -> Tensor:
     return stacked.reshape((stacked.shape[0] * stacked.shape[1], *stacked.shape[2:]))
 
 
-def _without_blocks(name: str, parts: list[Part], is_weak: Any) -> list[Part]:
+def _without_blocks(name: str, parts: list[Appended], is_weak: Any) -> list[Appended]:
     """`parts` as items, or as one block: of all items where some have flags."""
     blocks = [part.value for part in parts if isinstance(part.value, Block)]
     if not blocks or len(parts) == 1:
         return parts
     if all(block.flags is None for block in blocks) and all(part.flag is None for part in parts):
-        return list(map(Part, _expanded(parts)))
+        return list(map(Appended, _expanded(parts)))
     lines = []
     for part in parts:
         line = part.value
@@ -300,10 +301,10 @@ def _without_blocks(name: str, parts: list[Part], is_weak: Any) -> list[Part]:
             flags = None if part.flag is None else part.flag.reshape((1,))
             line = Block([Column(content.structure, leaves, weak)], 1, flags)
         lines.append(line)
-    return [Part(joined(lines))]
+    return [Appended(joined(lines))]
 
 
-def _expanded(parts: list[Part]) -> Iterator[Any]:
+def _expanded(parts: list[Appended]) -> Iterator[Any]:
     for part in parts:
         if isinstance(part.value, Block):
             yield from map(part.value.item, range(len(part.value)))

@@ -9,16 +9,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array import reductions
-from ..array.indexing.access import getitem
-from ..array.operands import cast, choice, filled, given_as_scalar, run
-from ..array.selection.masked_selection import Selection
-from ..dispatch.dispatch import apply
-from ..ir.dtypes import BOOL, is_inexact
-from ..ir.registry import OPS
-from ..state import STATE
-from ..tensors.tensor import wrap
-from .lists import StackedList
+from ...array import reductions
+from ...array.indexing.access import getitem
+from ...array.operands import cast, choice, filled, given_as_scalar, run
+from ...array.selection.masked_selection import Selection
+from ...dispatch.dispatch import apply
+from ...ir.dtypes import BOOL, is_inexact
+from ...ir.registry import OPS
+from ...state import STATE
+from ...tensors.tensor import wrap
+from .stacked_lists import StackedList
 
 
 def of_lists(function: Any, own: Callable[..., Any], kinds: str) -> Any:
@@ -78,7 +78,7 @@ def _identity(name: str, x: Selection) -> Any:
     return int(limits.min if name == "max" else limits.max)
 
 
-#: By function of Python's: what it is of the items, and the kinds of dtypes for which.
+#: Meanings by Python's functions: a function of the items, and the kinds of dtypes for which it is one.
 FUNCTIONS: Final[dict[Any, tuple[Callable[..., Any], str]]] = {
     builtins.sum: (_sum, "biufc"),
     builtins.max: (_extreme("max"), "iuf"),
