@@ -344,15 +344,15 @@ class _Attempt:
             if isinstance(carry.content.value, OptionalValue):
                 value = as_optional(value, carry.content.value)
             before, after = carry.content, content_of(value)
-            check_present(value.value if isinstance(value, OptionalValue) else value)
+            if isinstance(value, OptionalValue):
+                check_present(value.value)
+                _check_optional(carry, value, after)
+            else:
+                check_present(value)
             if value is not self.entered.get(carry.name):
                 check_containers(carry.name, value)
             if before.structure is None:
                 if value is not before.value:
-                    if before.value is None and isinstance(value, OptionalValue):
-                        assert after.structure is not None
-                        numbers = [is_weak(tracer, leaf) for leaf in after.leaves[1:]]
-                        raise BecomesOptional(carry, after.structure, after.leaves[1:], numbers)
                     raise UnsteadyError(
                         f"{carry.name} is {shown(before.value)} first and {shown(value)} later"
                     )
@@ -363,10 +363,6 @@ class _Attempt:
                 self.arrays += carry.arrays
                 self.unchanged += [False] * len(before.leaves)
                 continue
-            is_optional = isinstance(value, OptionalValue) and not isinstance(before.value, OptionalValue)
-            if is_optional and after.structure is not None and not any(carry.held):
-                if content_of(value.value).structure == before.structure:
-                    raise BecomesOptional(carry, after.structure)
             if after.structure != before.structure:
                 raise UnsteadyError(
                     f"{called(carry.name)} changes its structure: {before.structure} first, "
@@ -629,6 +625,20 @@ class _Attempt:
                 yield origin
             elif isinstance(origin, tuple) and origin[0] == "written":
                 yield self.memory.bases[origin[1]]._data
+
+
+def _check_optional(carry: Carry, value: OptionalValue, after: Content) -> None:
+    """Raise BecomesOptional where a variable has an optional `value` behind a step, whose content is `after`,
+    and another one before the loop."""
+    before = carry.content
+    if isinstance(before.value, OptionalValue) or after.structure is None:
+        return
+    if before.value is None:
+        numbers = [is_weak(STATE.tracer, leaf) for leaf in after.leaves[1:]]
+        raise BecomesOptional(carry, after.structure, after.leaves[1:], numbers)
+    is_handed_on = all(held is None for held in carry.held)
+    if is_handed_on and content_of(value.value).structure == before.structure:
+        raise BecomesOptional(carry, after.structure)
 
 
 def _nothing() -> None:
