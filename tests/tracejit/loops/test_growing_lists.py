@@ -538,3 +538,21 @@ def test_vectorized_lengths():
         tj.jit(tj.vmap(measures))(np.stack(DATA)), zip(*map(measures, DATA), strict=True), strict=True
     ):
         np.testing.assert_allclose(own, expected)
+
+
+def returned_early(x):
+    out = []
+    for v in x:
+        if v > 1.5:
+            return out
+        if v > 0:
+            out.append(v)
+    return out
+
+
+def test_lists_that_a_step_returns():
+    jitted = tj.jit(returned_early)
+    for x in DATA:
+        for own, value in zip(jitted(x), returned_early(x), strict=True):
+            np.testing.assert_allclose(own, value)
+    assert {outcome for outcome, _ in reports(jitted)} == {"compiled"}
