@@ -83,6 +83,7 @@ def _trace_conditional(
     def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             saved = memory.save()
+            CURRENT.session.sides += 1
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
                 appends.enter()
@@ -97,6 +98,7 @@ def _trace_conditional(
                 bases = [wrap(base._data) for base in memory.bases]
                 return [*values.values(), *appends.leave(), *bases]
             finally:
+                CURRENT.session.sides -= 1
                 appends.restore()
                 memory.restore(saved)
                 variables.update(before)

@@ -198,6 +198,11 @@ def note_change(function: Any) -> None:
             containers.write(owner)
 
 
+def checked_method(method: Any) -> Any:
+    """A `method` of a list or dict. Raises LoopError where it may change one that was there before."""
+    return _method_of_container(method, list if isinstance(method.__self__, list) else dict)
+
+
 def _method_of_container(method: Any, kind: type) -> Any:
     """A method of a list, dict or tuple: `kind` is the type whose methods without effects it may be."""
     owner = method.__self__

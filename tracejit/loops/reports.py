@@ -52,6 +52,8 @@ class Session:
         self.growth = growth or Growth("the list's length would depend on values")
         #: Number of loops being traced once around the code that runs.
         self.attempts = 0
+        #: Number of sides of traced conditions around the code that runs.
+        self.sides = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
@@ -68,7 +70,7 @@ class Session:
 
     def note_fresh(self, value: Any) -> None:
         """Note that the running code has made `value`, a list or dict."""
-        if self.attempts:
+        if self.attempts or self.sides:
             fresh = self._fresh.get(STATE.tracer)
             if fresh is None:
                 fresh = self._fresh[STATE.tracer] = set()

@@ -19,7 +19,7 @@ from ..tensors.tensor import Tensor, wrap
 from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
-from .calls import Subarray, checked_callee, checked_target, note_change
+from .calls import Subarray, checked_callee, checked_method, checked_target, note_change
 from .lists.stacked_lists import StackedList
 from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
@@ -212,7 +212,9 @@ class Runtime(Comprehensions):
         of_container = isinstance(getattr(function, "__self__", None), (list, dict))
         if of_container or STATE.tracer.merged_containers.groups:
             note_change(function)
-        return checked_callee(function) if session.attempts else everywhere(function)
+        if session.attempts or (session.sides and (function is list or function is dict)):
+            return checked_callee(function)
+        return everywhere(checked_method(function) if of_container and session.sides else function)
 
     def creation(self, function: Any) -> Any:
         """`function`; for NumPy's that make arrays, tracejit's, which make Tensors of the same dtype."""
@@ -256,7 +258,9 @@ class Runtime(Comprehensions):
         if session is None or STATE.tracer is None:
             return value
         STATE.tracer.merged_containers.write(value)
-        return checked_target(value) if session.attempts else value
+        if session.attempts or (session.sides and isinstance(value, (list, dict))):
+            return checked_target(value)
+        return value
 
     def fresh(self, value: Any) -> Any:
         """`value`, a list or dict that was made here, and that code here may change."""

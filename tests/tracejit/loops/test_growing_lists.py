@@ -556,3 +556,8 @@ def test_lists_that_a_step_returns():
         for own, value in zip(jitted(x), returned_early(x), strict=True):
             np.testing.assert_allclose(own, value)
     assert {outcome for outcome, _ in reports(jitted)} == {"compiled"}
+
+
+def test_lists_of_a_mapped_function_are_refused():
+    with pytest.raises(tj.TracejitError):
+        tj.jit(tj.vmap(positive))(np.stack(DATA))
