@@ -282,7 +282,7 @@ def steps_of(iterable: Any) -> Steps | None:
 def _steps_of_list(items: StackedList) -> Steps | None:
     """The steps of a loop along a list that a loop has made."""
     block = items.block
-    if block is None or block.has_containers:
+    if block is None or block.has_containers or (block.flags is not None and block.can_be_changed):
         return None
     try:
         block = block.as_line()

@@ -428,6 +428,47 @@ def row_that_is_written(x):
     return out
 
 
+def first_item_that_is_written(x):
+    u = x * 1.0
+    out = [u]
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(x * i)
+    u[0] = 7.0
+    return out
+
+
+def last_item_that_is_written(x):
+    u = x * 1.0
+    out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(x * i)
+    out.append(u)
+    u[0] = 7.0
+    return out
+
+
+def item_that_is_written(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > -9:
+            out.append(x * i)
+    row = out[1]
+    row[0] = 7.0
+    return out, out[1]
+
+
+def items_that_are_written(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(x * i)
+    for k, row in enumerate(out):
+        row[k % 2] = 7.0
+    return out
+
+
 def items_of_several_types(x):
     out = []
     for i in range(len(x)):
@@ -473,6 +514,7 @@ def rows_as_array(x):
 @pytest.mark.parametrize(
     "function",
     [sliced, changed, membership, heap, truth_value, copied, array_that_is_written, row_that_is_written,
+     first_item_that_is_written, last_item_that_is_written, item_that_is_written, items_that_are_written,
      items_of_several_types, strings, length_that_shapes_need, handled, rows_as_array],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")

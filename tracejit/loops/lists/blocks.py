@@ -65,6 +65,11 @@ class Block:
         """Whether items are lists or dicts, or have such in them: each must be the same at every reading."""
         return any(_has_containers(column.structure.shape) for column in self.columns)
 
+    @property
+    def can_be_changed(self) -> bool:
+        """Whether items are arrays or containers, which code may change where it reads them."""
+        return self.has_containers or any(leaf.ndim > 1 for column in self.columns for leaf in column.leaves)
+
     def stacked(self) -> Any:
         """All items as one tensor or selection, None where they are not tensors of one type."""
         if self.flags is not None:

@@ -15,12 +15,12 @@ from ...array.operands import run
 from ...array.selection.masked_selection import Selection
 from ...control.carry import is_weak, symbol
 from ...ir.dtypes import NUMBERS
-from ...pytree import TreeDef, flatten, register_pytree_node
+from ...pytree import TreeDef, containers_in, flatten, register_pytree_node
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
 from ..optional_values import check_present
 from ..reports import CURRENT, LoopError
-from ..variables import Content, called, content_of, is_integer, is_traced
+from ..variables import Content, called, content_of, is_array, is_integer, is_traced
 from .blocks import Block, Column, joined
 
 
@@ -145,7 +145,7 @@ class StackedList(list[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         block = self.block
-        is_selected = block is not None and block.flags is not None and not block.has_containers
+        is_selected = block is not None and block.flags is not None and not block.can_be_changed
         if is_selected and block is not None and is_integer(index):
             return _selected_item(block, index)
         if self._block is not None and type(index) is int:
@@ -221,7 +221,9 @@ register_pytree_node(
 
 
 def _block_of(item: Any) -> Block:
-    """A block of one `item`. Raises LoopError where that is no number or array."""
+    """A block of one `item`. Raises LoopError where that is no number, which code may change elsewhere."""
+    if any(map(is_array, flatten(item)[0])) or any(True for _ in containers_in(item)):
+        raise LoopError("an array or a container stands in a list beside what a condition decides")
     content, weak = item_content("it", item, lambda leaf: is_weak(STATE.tracer, leaf))
     assert content.structure is not None
     leaves = [leaf.reshape((1, *leaf.shape)) for leaf in content.leaves]
