@@ -120,6 +120,8 @@ LEAVES: Final[set[type]] = {
 }  # fmt: skip
 
 
+#: Registered classes whose instances cannot be changed.
+FIXED: Final[set[type]] = set()
 #: The functions that give the value for which a key of a dict stands, by the key's class: traced numbers.
 KEYS: Final[dict[type, Callable[[Any], Any]]] = {}
 #: Classes of keys that stand for themselves.
@@ -270,7 +272,7 @@ def containers_in(tree: Any) -> Iterator[Any]:
     there."""
     if type(tree) in LEAVES or not is_container(type(tree)) or tree is None:
         return
-    if not isinstance(tree, tuple):
+    if not isinstance(tree, tuple) and type(tree) not in FIXED:
         yield tree
     for child in flatten(tree, is_leaf=lambda value: value is not tree)[0]:
         yield from containers_in(child)

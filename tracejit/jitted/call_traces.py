@@ -15,6 +15,7 @@ from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.types import TensorType
 from ..loops.conversion import ROLLED, loops_traced, to_rewrite
+from ..loops.growth import Growth
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE
@@ -136,15 +137,17 @@ def trace_call(
 
     run.__name__ = name if name.isidentifier() else "lambda"
     has_values = not any(isinstance(leaf, TensorType) for leaf in leaves)
-    branches = Branches(list(map(as_input, leaves)), prefix) if jitted._max_paths and has_values else None
+    branches: Branches | None = None
     rewritten = to_rewrite(uses.followed.values(), uses.asking)
     names = argument_names(function, static, structure)
     symbols = [(*symbol_type(type_), parameter_name(name)) for type_, name in zip(types, names, strict=True)]
 
-    def trace(mode: str) -> CallTrace:
-        nonlocal handled
+    def trace(mode: str, growth: Growth) -> CallTrace:
+        nonlocal branches, handled
+        if jitted._max_paths and has_values:
+            branches = Branches(list(map(as_input, leaves)), prefix)
         handled, numbers = HandledErrors(run.__code__, sets_state=uses.sets_errors), uses.numbers()
-        traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every)
+        traced_loops = loops_traced(mode, name, rewritten, jitted._checkpoint_every, growth)
         with collector_paused(), traced_loops as reports:
             try:
                 traced = refuse_draws(name, uses, trace_flat, run, symbols, branches, numbers)
@@ -164,12 +167,18 @@ def trace_call(
 
     try:
         with _recording():
-            try:
-                return trace(jitted._loops)
-            except ConcretizationError:
-                if branches is not None or jitted._loops != "auto":
-                    raise
-            return trace(ROLLED)  # a branch in a short loop can be traced where its test has no value
+            mode, growth = jitted._loops, Growth()
+            while True:
+                try:
+                    return trace(mode, growth)
+                except Exception as error:
+                    if isinstance(error, ConcretizationError) and branches is None and mode == "auto":
+                        # a branch in a short loop can be traced where its test has no value
+                        mode, growth = ROLLED, Growth()
+                    elif growth.happens:
+                        growth = Growth(f"the list is used where its length is to be known: {error}")
+                    else:
+                        raise
     except MergedArrayError as error:
         raise ChosenArrayError(f"{name}: {error}") from error
     except (AliasedError, FailedCall, WritesRank0):

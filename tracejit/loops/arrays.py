@@ -13,7 +13,7 @@ from ..dispatch.regions import apply_with_regions, replay
 from ..ir.builder import Builder
 from ..ir.graph import Function, Value
 from ..ir.passes.array_loops.conversion import loops_to_arrays
-from ..ir.passes.array_loops.counted_loops import count_loops
+from ..ir.passes.array_loops.counted_loops import count_loops, most_steps
 from ..ir.passes.array_loops.rounded_products import may_be_product
 from ..ir.registry import Attrs, Op
 from ..ir.types import TensorType
@@ -41,6 +41,15 @@ def apply_loop(
     results = replay(rewritten, taken, located=True)
     others = (*operands, *taken)
     return [_apart(result, (*others, *results[:place])) for place, result in enumerate(results)]
+
+
+def most_steps_of(
+    op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
+) -> int | None:
+    """A number of steps that a ``while`` has at most, None where no such is known."""
+    function = _function_of(STATE.tracer, op, operands, attrs, regions)
+    (*numbers, loop) = function.body
+    return most_steps(loop, {number.result: number.attrs["value"] for number in numbers})
 
 
 def _rounded(tracer: Tracer, operands: Sequence[Tensor]) -> list[Tensor]:

@@ -26,10 +26,11 @@ from ..tape.views import base_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
 from ..tracing.tracer import Tracer
-from .arrays import apply_loop
-from .branches import guarded
+from .arrays import apply_loop, most_steps_of
+from .branches import conditional, guarded
 from .carries import (
     BecomesFloat,
+    BecomesOptional,
     Carry,
     Identities,
     IsWritten,
@@ -44,10 +45,13 @@ from .carries import (
     written_by,
     zero_of,
 )
-from .lists import Appends, check_containers
+from .lists.appends import Appends
+from .lists.stacked_lists import check_containers
+from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
 from .scalars import as_float, truth
+from .source.descriptions import Statement
 from .variables import (
     UNDEFINED,
     Content,
@@ -118,8 +122,16 @@ class _Attempt:
         self.iterated: list[frozenset[Origin]] = []
         #: The arrays of what steps append.
         self.stacks: list[Tensor] = []
+        #: The number of these.
+        self.stacked_items = 0
         #: Whether items are read from the arrays in each step, since steps write to those, or to items.
         self.indexes = loop.steps is not None and any(map(memory.holds, loop.steps.arrays))
+        #: The number of steps of the scan that the loop becomes, None where it becomes a ``while``.
+        self.length = self._length()
+        #: Whether not all of these steps run.
+        self.is_cut = self.length is not None and (
+            bool(self.statement.flag) or not isinstance(loop.steps.count, int)  # type: ignore[union-attr]
+        )
 
     def run(self) -> str:
         tracer = STATE.tracer
@@ -135,11 +147,25 @@ class _Attempt:
                 break
             except BecomesFloat as change:
                 self.inits[change.position] = as_float(self.inits[change.position])
+            except BecomesOptional as change:
+                self._make_optional(change)
             except ItemIsWritten:
                 self.indexes = True
         self._finish(tracer, results[0], results[1:])
         self._note_origins(tracer, results[0], results[1:])
         return text
+
+    def _length(self) -> int | None:
+        steps = self.loop.steps
+        if steps is None or self._checkpoint_every() is not None:
+            return None
+        if self.appends:  # a scan stacks what they append, also of steps that do not run
+            return steps.most
+        return steps.count if isinstance(steps.count, int) and not self.statement.flag else None
+
+    def _checkpoint_every(self) -> int | None:
+        session = CURRENT.session
+        return session.checkpoint_every if session.attempts == 1 and not self.appends else None
 
     # -- before -------------------------------------------------------------------------------------
 
@@ -164,6 +190,22 @@ class _Attempt:
                         self.inits.append(as_leaf("loop", name, path, leaf))
                         self.paths.append(name + path)
             self.carries.append(carry)
+
+    def _make_optional(self, change: BecomesOptional) -> None:
+        """Make a variable that has a value before the loop, or is None there, an optional value."""
+        carry, has_value = change.carry, change.carry.content.structure is not None
+        before = self.carries[: self.carries.index(carry)]
+        first = sum(held is None for other in before for held in other.held)
+        end = first + len(carry.held)
+        leaves = self.inits[first:end]
+        if not has_value:
+            leaves = [zero_of(leaf, weak) for leaf, weak in zip(change.leaves, change.weak, strict=True)]
+        leaves = [has_value, *leaves]
+        carry.content = Content(change.structure.unflatten(leaves), leaves, change.structure)
+        carry.arrays = [False, *(carry.arrays if has_value else [False] * (len(leaves) - 1))]
+        carry.held = [None] * len(leaves)
+        self.inits[first:end] = leaves
+        self.paths[first:end] = [carry.name + path for path in change.structure.paths()]
 
     def _give_undefined_types(self) -> None:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
@@ -248,16 +290,38 @@ class _Attempt:
     def _step(self, counter: Any, elements: Any = None) -> None:
         """Run the body once."""
         steps = self.loop.steps
-        if steps is not None and isinstance(steps.count, int):
-            STATE.tracer.integers.counts[counter._data] = steps.count
+        if steps is not None and (most := steps.most) is not None:
+            STATE.tracer.integers.counts[counter._data] = most
         for element in elements or ():
             if not element.shape:
                 STATE.tracer.note_scalar(element)
-        self.loop.step(counter, None if self.indexes else elements)
+        elements = None if self.indexes else elements
+        if self.is_cut:
+            statement = Statement(
+                self.statement.file,
+                self.statement.line,
+                self.statement.assigned,
+                results=self.statement.carried,
+                written=self.statement.written,
+                written_anywhere=self.statement.written_anywhere,
+                appended=self.statement.appended,
+            )
+            runs = self._runs(counter)
+            conditional(runs, lambda: self.loop.step(counter, elements), _nothing, statement, self.variables)
+        else:
+            self.loop.step(counter, elements)
 
-    def _leave(self, symbols: list[Tensor], params: list[Any], elements: Any) -> list[Any]:
-        """The leaves at the end of a step, which got `elements`. Raises where the variables are not what they
-        were."""
+    def _runs(self, counter: Tensor) -> Any:
+        """Whether a step runs: no step before it has left the loop."""
+        left = self.variables.get(self.statement.flag) if self.statement.flag else False
+        if self.loop.steps is None:
+            return self._test() if left is False else guarded(~truth(left), self._test)
+        more: Any = counter < self.loop.steps.count
+        return more if left is False else ~truth(left) & more
+
+    def _leave(self, counter: Tensor, symbols: list[Tensor], params: list[Any], elements: Any) -> list[Any]:
+        """The leaves at the end of step `counter`, which got `elements`. Raises where the variables are not
+        what they were."""
         tracer = STATE.tracer
         written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
@@ -277,7 +341,14 @@ class _Attempt:
                 value = self.memory.snapshot(carry.name, value)
             if value is UNDEFINED and not is_returned(carry.name):
                 raise UnsteadyError(f"{carry.name} may have no value at the end of a step")
+            if isinstance(carry.content.value, OptionalValue):
+                value = as_optional(value, carry.content.value)
             before, after = carry.content, content_of(value)
+            if isinstance(value, OptionalValue):
+                check_present(value.value)
+                _check_optional(carry, value, after)
+            else:
+                check_present(value)
             if value is not self.entered.get(carry.name):
                 check_containers(carry.name, value)
             if before.structure is None:
@@ -330,12 +401,14 @@ class _Attempt:
                     raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
         self.container_ends = self._origins_of_containers()
-        items = self.appends.leave(lambda leaf: is_weak(tracer, leaf))
+        items, flags = self.appends.leave(lambda leaf: is_weak(tracer, leaf), counter, self.length)
         self.appends.check_apart(self.container_ends)
         for name, leaf in items:
             self.ends.append(origins.of(leaf))
             identities.check(f"{name}[-1]", leaf, self.ends[-1])
-        return [*leaves, *[wrap(base._data) for base in self.memory.bases], *[leaf for _, leaf in items]]
+        bases = [wrap(base._data) for base in self.memory.bases]
+        self.stacked_items = len(items)
+        return [*leaves, *bases, *[leaf for _, leaf in items], *flags]
 
     def _origins_of_containers(self) -> list[frozenset[Origin]]:
         """The origins of the containers of all carries, where a step ends."""
@@ -367,13 +440,15 @@ class _Attempt:
         steps, flag = self.loop.steps, self.statement.flag
         bases: list[Any] = list(self.memory.bases)
         paths = [*self.paths, *[f"array {i}" for i in range(len(bases))]]
-        session = CURRENT.session
-        every = session.checkpoint_every if session.attempts == 1 and not self.appends else None
-        if steps is not None and isinstance(steps.count, int) and not flag and every is None:
-            count = steps.count
+        every = self._checkpoint_every()
+        if self.appends and self.length is None:
+            self._find_length(tracer)
+        if self.length is not None:
+            count = self.length
+            arrays = [] if self.indexes or steps is None else [array[:count] for array in steps.arrays]
 
             def scanned(counter: Tensor, *values: Tensor) -> list[Any]:
-                split = len(values) - len(steps.arrays) * (not self.indexes)
+                split = len(values) - len(arrays)
                 return [counter + 1, *self._body(counter, values[:split], list(values[split:]))]
 
             results, stacks = append_scan(
@@ -382,17 +457,14 @@ class _Attempt:
                 scanned,
                 [0, *self.inits, *bases],
                 ["step", *paths],
-                [] if self.indexes else steps.arrays,
+                arrays,
                 count,
                 apply=self._apply,
             )
-            self.appends.finish(stacks, count)
-            self.stacks = stacks
-            text = f"{count} step{'s' * (count != 1)}"
+            self.stacks = stacks[: self.stacked_items]
+            self.appends.finish(self.stacks, stacks[self.stacked_items :], count)
+            text = f"{'at most ' * self.is_cut}{count} step{'s' * (count != 1)}"
             return results, text if tracer.body[-1].op is OPS["scan"] else f"{text} at once, as arrays"
-
-        if self.appends:
-            raise LoopError("it appends to a list, whose length would depend on values")
 
         def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
             return [counter + 1, *self._body(counter, values)]
@@ -406,6 +478,25 @@ class _Attempt:
         if steps is not None and isinstance(steps.count, int):
             text = f"{'at most ' * bool(flag)}{steps.count} steps"
         return results, text + (f", {every} at a time" if every else "")
+
+    def _find_length(self, tracer: Tracer) -> None:
+        """Find the number of steps that a ``while`` has at most. Raises LoopError where that depends on
+        values."""
+
+        def repeated(counter: Tensor, *values: Tensor) -> list[Any]:
+            return [counter + 1, *self._body(counter, values)[: len(values)]]
+
+        def condition(counter: Tensor, *values: Tensor) -> list[Any]:
+            return [self._condition(counter, values)]
+
+        def counted(*loop: Any) -> list[Tensor]:
+            self.length, self.is_cut = most_steps_of(*loop), True
+            return []
+
+        inits = [0, *self.inits, *self.memory.bases]
+        append_while("loop", tracer, condition, repeated, inits, [""] * len(inits), apply=counted)
+        if self.length is None:
+            raise LoopError("it appends to a list, and how many steps it has at most depends on values")
 
     def _apply(
         self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
@@ -428,7 +519,7 @@ class _Attempt:
             symbols = self._enter(values)
             params = [symbol._data for symbol in symbols]
             self._step(counter, elements)
-            leaves = self._leave(symbols, params, elements)
+            leaves = self._leave(counter, symbols, params, elements)
             self.weak = [is_weak(tracer, wrap(param)) for param in params]
         finally:
             self._restore(saved)
@@ -438,11 +529,7 @@ class _Attempt:
         saved = self._save()
         try:
             self._enter(values)
-            left = self.variables.get(self.statement.flag) if self.statement.flag else False
-            if (steps := self.loop.steps) is not None:
-                more: Any = counter < steps.count
-                return more if left is False else ~truth(left) & more
-            return self._test() if left is False else guarded(~truth(left), self._test)
+            return self._runs(counter)
         finally:
             self._restore(saved)
 
@@ -479,8 +566,11 @@ class _Attempt:
                     position += 1
                 else:
                     leaves.append(held)
-            values[carry.name] = structure.unflatten(leaves)
-            containers += containers_in(values[carry.name])
+            value = structure.unflatten(leaves)
+            if isinstance(value, OptionalValue) and not tracer.is_region:
+                value = decided(value) if carry.name in self.statement.results else None
+            values[carry.name] = value
+            containers += containers_in(value)
         if containers:
             self._note_containers(tracer, steps, containers)
         self.variables.update(values)
@@ -535,6 +625,24 @@ class _Attempt:
                 yield origin
             elif isinstance(origin, tuple) and origin[0] == "written":
                 yield self.memory.bases[origin[1]]._data
+
+
+def _check_optional(carry: Carry, value: OptionalValue, after: Content) -> None:
+    """Raise BecomesOptional where a variable has an optional `value` behind a step, whose content is `after`,
+    and another one before the loop."""
+    before = carry.content
+    if isinstance(before.value, OptionalValue) or after.structure is None:
+        return
+    if before.value is None:
+        numbers = [is_weak(STATE.tracer, leaf) for leaf in after.leaves[1:]]
+        raise BecomesOptional(carry, after.structure, after.leaves[1:], numbers)
+    is_handed_on = all(held is None for held in carry.held)
+    if is_handed_on and content_of(value.value).structure == before.structure:
+        raise BecomesOptional(carry, after.structure)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _containers(origins: Iterable[Origin]) -> list[Any]:

@@ -14,14 +14,17 @@ from ..control.branches import agree
 from ..control.carry import Region, as_leaf, shared_captures, traced
 from ..dispatch.regions import apply_with_regions, replay
 from ..ir.dataflow import can_fail
+from ..ir.dtypes import BOOL
 from ..ir.graph import Function, Instruction, Value
 from ..ir.registry import OPS, Kind
-from ..pytree import containers_in
+from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
 from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
-from .lists import check_containers
+from .lists.appends import APPENDED, FLAG, BranchAppends
+from .lists.stacked_lists import check_containers
+from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError
 from .source.descriptions import Statement
@@ -75,12 +78,15 @@ def _trace_conditional(
 ) -> None:
     memory.check()
     before = variables.values(statement.assigned)
+    appends = BranchAppends(statement.appended, variables)
 
     def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             saved = memory.save()
+            CURRENT.session.sides += 1
             try:
                 memory.enter([STATE.tracer.lift(base) for base in memory.bases])
+                appends.enter()
                 function()
                 values = variables.values(statement.results)
                 for name, value in values.items():
@@ -89,16 +95,20 @@ def _trace_conditional(
                         values[name] = memory.snapshot(name, value)
                     elif memory.is_written(value):
                         memory.variables.add(name)
-                return [*values.values(), *[wrap(base._data) for base in memory.bases]]
+                bases = [wrap(base._data) for base in memory.bases]
+                return [*values.values(), *appends.leave(), *bases]
             finally:
+                CURRENT.session.sides -= 1
+                appends.restore()
                 memory.restore(saved)
                 variables.update(before)
 
         return run
 
     names = [*statement.results, *[f"array {i}" for i in range(len(memory.bases))]]
-    values = merged(test, [side(function) for function in sides], names, statement, memory)
+    values = merged(test, [side(function) for function in sides], names, statement, memory, appends)
     count = len(statement.results)
+    appends.finish(values[count : len(values) - len(memory.bases)])
     variables.update(dict.fromkeys(statement.assigned, UNDEFINED))
     variables.update(dict(zip(statement.results, values[:count], strict=True)))
 
@@ -143,10 +153,13 @@ def merged(
     names: Sequence[str],
     statement: Statement | None,
     memory: WrittenTensors | None = None,
+    appends: BranchAppends | None = None,
 ) -> list[Any]:
     """The values that the side taken returns: of ``sides[1]`` where `test`, else of ``sides[0]``. The last of
-    them are written to the tensors of `memory`."""
+    them are written to the tensors of `memory`. Before these stands what the sides append, by `appends`: one
+    side may append more than the other."""
     memory = memory or WrittenTensors()
+    place = len(names) - len(memory.bases)
     parent = STATE.tracer
     regions: list[Region] = []
     contents: list[list[Content]] = []
@@ -166,23 +179,37 @@ def merged(
                 ]
             )
             arrays.append([[is_array(leaf) for leaf in content.leaves] for content in contents[-1]])
+            appended = len(contents[-1]) - len(names)
             return [
                 as_leaf("if", name, path, leaf)
-                for name, content in zip(names, contents[-1], strict=True)
+                for name, content in zip(_with_appended(names, place, appended), contents[-1], strict=True)
                 if content.structure is not None
                 for path, leaf in zip(content.structure.paths(), content.leaves, strict=True)
             ]
 
         regions.append(traced(parent, flat, (), (), (), repeats=False))
+    if appends is not None:
+        appended = _aligned([contents, arrays, origins], appends.counts(), place)
+        names = _with_appended(names, place, appended)
     positions = [0, 0]
     results: list[list[Any]] = [[], []]
     weak: list[list[bool]] = [[], []]
     values: list[Any] = []
-    for name, *pair in zip(names, *contents, strict=True):
+    for place, (name, *pair) in enumerate(zip(names, *contents, strict=True)):
         starts = list(positions)
+        optional = _optional(name, pair)
+        if optional is not None:
+            for k in (0, 1):
+                _add_flag(k, regions, pair, optional, starts, (results, weak))
+                positions[k] += len(pair[k].leaves)
+                if pair[k].structure is not None and pair[k].structure != optional:
+                    contents[k][place] = Content(pair[k].value, [True, *pair[k].leaves], optional)
+                    arrays[k][place] = [False, *arrays[k][place]]
+            values.append(optional)
+            continue
         for k in (0, 1):
             positions[k] += len(pair[k].leaves)
-        kept = _kept(name, pair[0], pair[1])
+        kept = _kept_flag(test, pair) if name is FLAG else _kept(name, pair[0], pair[1])
         if kept is not None:
             values.append(kept)
             continue
@@ -291,6 +318,81 @@ def _memories(leaf: Any, region: Region, memory: WrittenTensors) -> set[Value]:
     return {outer_of.get(source, source) for source in (base._data, *inside)}
 
 
+def _with_appended(names: Sequence[str], place: int, count: int) -> list[str]:
+    """`names` with those of `count` values of appended items and their flags, at `place`."""
+    return [*names[:place], *[APPENDED, FLAG] * (count // 2), *names[place:]]
+
+
+def _aligned(sides: Sequence[list[list[Any]]], counts: Sequence[Sequence[int]], place: int) -> int:
+    """Give the sides the same number of values for each list: both have, from `place` on, as many as `counts`
+    says, in each of the lists `sides`. Returns how many these are now."""
+    longest = [max(pair) for pair in zip(*counts, strict=True)]
+    for values, missing in zip(sides, (Content(UNDEFINED, [], None), [], []), strict=True):
+        for side, own in zip(values, counts, strict=True):
+            position = place
+            for count, expected in zip(own, longest, strict=True):
+                side[position + count : position + count] = [missing] * (expected - count)
+                position += expected
+    return sum(longest)
+
+
+def _optional(name: str, pair: Sequence[Content]) -> TreeDef | None:
+    """The structure of a variable that is None on one side and has a value on the other, or may have one."""
+    if is_returned(name) or name in (APPENDED, FLAG):
+        return None
+    missing = [content.value is None for content in pair]
+    optional = [isinstance(content.value, OptionalValue) for content in pair]
+    if not any((*missing, *optional)) or all(missing) or all(optional) or pair[0].value is pair[1].value:
+        return None
+    structures = set()
+    for content, is_optional in zip(pair, optional, strict=True):
+        if content.structure is not None:
+            value = content.value if is_optional else OptionalValue(True, content.value)
+            structures.add(flatten(value, static_strings=True)[1])
+        elif content.value is not None:
+            return None
+    return structures.pop() if len(structures) == 1 else None
+
+
+def _add_flag(
+    k: int,
+    regions: Sequence[Region],
+    pair: Sequence[Content],
+    optional: TreeDef,
+    starts: Sequence[int],
+    added: tuple[list[list[Any]], list[list[bool]]],
+) -> None:
+    """Add to the results of side `k` those of a variable that is `optional`: whether it is not None, and its
+    leaves; zeros where it is None."""
+    results, weak = added
+    mine, other = pair[k], pair[1 - k]
+    has_flag = [content.structure == optional for content in pair]
+    tracer = regions[k].tracer
+    if not has_flag[k]:
+        results[k].append(tracer.scalar(mine.structure is not None, BOOL))
+        weak[k].append(False)
+    if mine.structure is not None:
+        end = starts[k] + len(mine.leaves)
+        results[k] += regions[k].results[starts[k] : end]
+        weak[k] += regions[k].weak[starts[k] : end]
+        return
+    first, end = starts[1 - k] + has_flag[1 - k], starts[1 - k] + len(other.leaves)
+    with tracing(tracer):
+        zeros = [filled(0, value.shape, value.dtype) for value in regions[1 - k].results[first:end]]
+        results[k] += [tracer.lift(zero) for zero in zeros]
+    weak[k] += regions[1 - k].weak[first:end]
+
+
+def _kept_flag(test: Tensor, pair: Sequence[Content]) -> _Kept | None:
+    """The flag of an item, where it follows from the `test` alone; None where it is to be merged."""
+    otherwise, then = pair[0].value, pair[1].value
+    if then is True:
+        if otherwise is True:
+            return _Kept(True)
+        return _Kept(test) if otherwise is UNDEFINED else None
+    return _Kept(~test) if then is UNDEFINED and otherwise is True else None
+
+
 class _Kept:
     """A value that both sides have."""
 
@@ -309,9 +411,10 @@ def _kept(name: str, first: Content, second: Content) -> _Kept | None:
         return _Kept(a)
     if first.structure is None or second.structure is None:
         structured = first.structure is not None or second.structure is not None
-        if is_returned(name) and structured and (a is UNDEFINED or b is UNDEFINED):
+        counts_by_flag = is_returned(name) or name in (APPENDED, FLAG)
+        if counts_by_flag and structured and (a is UNDEFINED or b is UNDEFINED):
             return None  # it counts where a flag says so
-        if is_returned(name) and (a is UNDEFINED or b is UNDEFINED):
+        if counts_by_flag and (a is UNDEFINED or b is UNDEFINED):
             return _Kept(b if a is UNDEFINED else a)
         if a is UNDEFINED or b is UNDEFINED:
             typed = first.structure is not None or second.structure is not None

@@ -23,12 +23,12 @@ from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.inlined_calls import inlined
-from .lists import StackedList
+from .lists.stacked_lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked
 from .stand_ins import STAND_INS
-from .variables import is_traced
+from .variables import is_integer
 
 _PURE_BUILTINS: Final = frozenset(
     getattr(builtins, name)
@@ -198,6 +198,11 @@ def note_change(function: Any) -> None:
             containers.write(owner)
 
 
+def checked_method(method: Any) -> Any:
+    """A `method` of a list or dict. Raises LoopError where it may change one that was there before."""
+    return _method_of_container(method, list if isinstance(method.__self__, list) else dict)
+
+
 def _method_of_container(method: Any, kind: type) -> Any:
     """A method of a list, dict or tuple: `kind` is the type whose methods without effects it may be."""
     owner = method.__self__
@@ -220,13 +225,6 @@ def checked_target(value: Any) -> Any:
         kind = list if isinstance(value, StackedList) else type(value)
         raise LoopError(f"it writes a {kind.__name__} in place")
     return value
-
-
-def is_integer(index: Any) -> bool:
-    """Whether `index` selects one item along an axis."""
-    if is_traced(index):
-        return not index.shape and index.dtype.kind in "iu"
-    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
 
 
 class Subarray:

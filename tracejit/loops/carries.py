@@ -19,7 +19,7 @@ from ..callback_results import quiet
 from ..control.carry import as_tensor
 from ..ir.graph import Value
 from ..ir.types import TensorType
-from ..pytree import containers_in
+from ..pytree import TreeDef, containers_in
 from ..state import STATE
 from ..tape.views import IndexedStep, base_of, chain_of, views_of
 from ..tensors.tensor import Tensor
@@ -53,6 +53,16 @@ class BecomesFloat(Exception):
 
 class UnsteadyError(LoopError):
     """A variable does not keep its structure, or has a value at one end of a step only."""
+
+
+class BecomesOptional(Exception):
+    """A variable may be None behind a step, or was None before the loop: it is an optional value of this
+    `structure`. If it was, `leaves` are those beside its flag, and the `weak` ones are Python numbers."""
+
+    def __init__(
+        self, carry: Carry, structure: TreeDef, leaves: Sequence[Any] = (), weak: Sequence[bool] = ()
+    ) -> None:
+        self.carry, self.structure, self.leaves, self.weak = carry, structure, leaves, weak
 
 
 class LengthIsTold(LoopError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
 from ..frontend.libraries.library import may_change_containers
+from .growth import Growth
 
 if TYPE_CHECKING:
     from . import reports
@@ -75,16 +76,21 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
 
 @contextlib.contextmanager
 def loops_traced(
-    mode: str, label: str, rewritten: Mapping[FunctionType, Extent], checkpoint_every: int | None = None
+    mode: str,
+    label: str,
+    rewritten: Mapping[FunctionType, Extent],
+    checkpoint_every: int | None = None,
+    growth: Growth | None = None,
 ) -> Iterator[Callable[[int], tuple[LoopReport, ...]]]:
     """Give the functions `rewritten`, for the ``with`` block, code in which loops can be traced as loops, by
     `mode`; NumPy's and ``math``'s functions take traced values there. Yields a function that maps the number
     of traced operations to the outcomes of the loops. Messages call the traced function `label`. Gradients
-    keep the first carries of every `checkpoint_every` steps."""
+    keep the first carries of every `checkpoint_every` steps. `growth` says whether lists may grow under
+    conditions, and is told whether they do; without it they may not."""
     if not rewritten:
         yield lambda operations: ()
         return
-    session = reports.Session(mode, label, checkpoint_every)
+    session = reports.Session(mode, label, checkpoint_every, growth)
     with collector_paused():  # what is loaded stays
         rewriting: Any = load_module(".source.functions", __package__)  # for those who write loops
         if "function" in rewritten.values():

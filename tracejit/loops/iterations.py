@@ -22,11 +22,13 @@ from ..array.selection.positions import compact
 from ..base.errors import DTypeError
 from ..base.records import record
 from ..dispatch.dispatch import apply
+from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
-from .lists import StackedList
+from .lists.stacked_lists import StackedList
+from .reports import LoopError
 from .scalars import python_integer
 from .variables import is_traced
 
@@ -176,7 +178,7 @@ def _is_integer(value: Any) -> bool:
 
 def _is_array(value: Any) -> bool:
     if isinstance(value, StackedList):
-        return value.stacked() is not None
+        return _steps_of_list(value) is not None
     return isinstance(value, (range, Selection, FlatElements, *_OWN)) or (
         isinstance(value, (Tensor, np.ndarray)) and value.ndim > 0
     )
@@ -206,11 +208,18 @@ class Steps:
         count: an integer, or a traced one.
         arrays: what has an element for each step.
         item: of the step's number and its elements.
+        bound: of a traced count a number that it is at most, None where no such is known.
     """
 
     count: Any
     arrays: list[Tensor]
     item: Any
+    bound: int | None = None
+
+    @property
+    def most(self) -> int | None:
+        """A number of steps that there are at most."""
+        return self.count if isinstance(self.count, int) else self.bound
 
     def first(self) -> Any:
         """The item of the first step, in which indices are Python's where bounds are."""
@@ -220,7 +229,10 @@ class Steps:
         """The steps after the first."""
         item = self.item
         return Steps(
-            self.count - 1, [array[1:] for array in self.arrays], lambda k, elements: item(k + 1, elements)
+            self.count - 1,
+            [array[1:] for array in self.arrays],
+            lambda k, elements: item(k + 1, elements),
+            None if self.bound is None else max(self.bound - 1, 0),
         )
 
 
@@ -232,8 +244,7 @@ def steps_of(iterable: Any) -> Steps | None:
     if isinstance(iterable, Range):
         return _steps_of_range(iterable)
     if isinstance(iterable, StackedList):
-        stacked = iterable.stacked()
-        return None if stacked is None else steps_of(stacked)
+        return _steps_of_list(iterable)
     if isinstance(iterable, (Tensor, np.ndarray)):
         array = iterable if isinstance(iterable, Tensor) else wrap(np.asarray(iterable))
         if not array.shape or array.dtype.kind not in "biufc":
@@ -244,7 +255,9 @@ def steps_of(iterable: Any) -> Steps | None:
     if isinstance(iterable, Selection):
         whole, count = compact(iterable)
         STATE.tracer.mark_weak(count._data)
-        return None if iterable._first else Steps(count, [whole], lambda _, elements: elements[0])
+        if iterable._first:
+            return None
+        return Steps(count, [whole], lambda _, elements: elements[0], whole.shape[0])
     if isinstance(iterable, Pairs):
         return _steps_of_pairs(steps_of(iterable.inner))
     if isinstance(iterable, Combined):
@@ -256,12 +269,28 @@ def steps_of(iterable: Any) -> Steps | None:
         if inner is None:
             return None
         first, item = iterable.start, inner.item
-        return Steps(inner.count, inner.arrays, lambda k, elements: (k + first, item(k, elements)))
+        return Steps(
+            inner.count, inner.arrays, lambda k, elements: (k + first, item(k, elements)), inner.bound
+        )
     if isinstance(iterable, Zipped):
         return _steps_of_zip([steps_of(part) for part in iterable.inner], strict=iterable.strict)
     if isinstance(iterable, Reversed):
         return _steps_of_reversed(iterable.inner)
     return None
+
+
+def _steps_of_list(items: StackedList) -> Steps | None:
+    """The steps of a loop along a list that a loop has made."""
+    block = items.block
+    if block is None or block.has_containers or (block.flags is not None and block.can_be_changed):
+        return None
+    try:
+        block = block.as_line()
+    except LoopError:  # items of several types
+        return None
+    (column,) = block.columns
+    count, leaves = (len(block), column.leaves) if block.flags is None else block.compacted()
+    return Steps(count, leaves, lambda _, elements: column.item(elements), len(block))
 
 
 def _at(start: Any, step: Any, k: Any) -> Any:
@@ -290,7 +319,53 @@ def _steps_of_range(iterable: Range) -> Steps | None:
         index = _at(start, step, k)
         return apply(OPS["copy"], (index,), {}) if iterable.is_array else index
 
-    return Steps(count, [], item)
+    return Steps(count, [], item, _most_steps(start, stop, step))
+
+
+def _most_steps(start: Any, stop: Any, step: Any) -> int | None:
+    """The largest number of steps of a range that has traced bounds, None where that is not known."""
+    if type(step) is not int:
+        return None
+    starts, stops = extent(start), extent(stop)
+    if starts is None or stops is None:
+        return None
+    return len(range(starts[0], stops[1], step) if step > 0 else range(starts[1], stops[0], step))
+
+
+def extent(number: Any, tracer: Any = None) -> tuple[int, int] | None:
+    """The least and the largest value that a Python number may have, which follows from the counters of
+    loops; None where it does not."""
+    if type(number) is int:
+        return number, number
+    value, tracer = number._data if isinstance(number, Tensor) else number, tracer or STATE.tracer
+    while tracer is not None and isinstance(value, Value):
+        integers = tracer.integers
+        if (known := integers.known.get(value)) is not None:
+            return known, known
+        if value in integers.counts:
+            return 0, max(integers.counts[value] - 1, 0)
+        name, operands = integers.definition(value)
+        parts = [extent(operand, tracer) for operand in operands]
+        if name:
+            return None if None in parts else _extent_of(name, parts)
+        captured = getattr(tracer, "captured", {})
+        value = next((outer for outer, inner in captured.items() if inner is value), value)
+        tracer = tracer.parent
+    return None
+
+
+def _extent_of(name: str, parts: Sequence[Any]) -> tuple[int, int] | None:
+    """The extent of an operation on numbers of the extents `parts`."""
+    if name == "neg":
+        ((low, high),) = parts
+        return -high, -low
+    (low, high), (other_low, other_high) = parts
+    if name == "add":
+        return low + other_low, high + other_high
+    if name == "sub":
+        return low - other_high, high - other_low
+    ends = [x * y for x in parts[0] for y in parts[1]]
+    return min(ends), max(ends)
 
 
 def ask_for_bounds(iterable: Any) -> None:
@@ -323,6 +398,7 @@ def _steps_of_zip(parts: list[Steps | None], *, strict: bool) -> Steps | None:
     else:
         count = functools.reduce(minimum, [part.count for part in steps])
         arrays = [array for part in steps for array in part.arrays]
+    known = [part.most for part in steps if part.most is not None]
 
     def item(k: Any, elements: list[Any]) -> Any:
         result, first = [], 0
@@ -331,7 +407,7 @@ def _steps_of_zip(parts: list[Steps | None], *, strict: bool) -> Steps | None:
             first += len(part.arrays)
         return tuple(result)
 
-    return Steps(count, arrays, item)
+    return Steps(count, arrays, item, min(known, default=None))
 
 
 def _steps_of_pairs(steps: Steps | None) -> Steps | None:
@@ -392,7 +468,9 @@ def _steps_of_reversed(inner: Any) -> Steps | None:
     steps = steps_of(inner)
     if steps is None or isinstance(inner, (Enumerated, Zipped)):
         return None
+    last = steps.count - 1
+    if steps.arrays and not isinstance(steps.count, int):  # the elements are in front of longer arrays
+        return Steps(steps.count, [], lambda k, _: _item_at(steps, last - k), steps.bound)
     if steps.arrays:
         return Steps(steps.count, [array[::-1] for array in steps.arrays], steps.item)
-    last = steps.count - 1
-    return Steps(steps.count, [], lambda k, elements: steps.item(last - k, elements))
+    return Steps(steps.count, [], lambda k, elements: steps.item(last - k, elements), steps.bound)

@@ -11,6 +11,7 @@ from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
+from .growth import Growth
 
 if TYPE_CHECKING:
     from .source.descriptions import Statement
@@ -44,15 +45,22 @@ class LoopError(TraceError):
 class Session:
     """One trace: its mode, and its loops."""
 
-    def __init__(self, mode: str, label: str, checkpoint_every: int | None = None) -> None:
+    def __init__(
+        self, mode: str, label: str, checkpoint_every: int | None = None, growth: Growth | None = None
+    ) -> None:
         self.mode, self.label, self.checkpoint_every = mode, label, checkpoint_every
+        self.growth = growth or Growth("the list's length would depend on values")
         #: Number of loops being traced once around the code that runs.
         self.attempts = 0
+        #: Number of sides of traced conditions around the code that runs.
+        self.sides = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()
+        #: The optional values that tests tell to be there; see `optional_values`.
+        self.presences: dict[Any, Any] = {}
         #: Identities of the lists and dicts that traced code has made, by tracer.
         self._fresh: WeakTable[Any, set[int]] = WeakTable()
         self._reports: dict[LoopReport, None] = {}
@@ -62,7 +70,7 @@ class Session:
 
     def note_fresh(self, value: Any) -> None:
         """Note that the running code has made `value`, a list or dict."""
-        if self.attempts:
+        if self.attempts or self.sides:
             fresh = self._fresh.get(STATE.tracer)
             if fresh is None:
                 fresh = self._fresh[STATE.tracer] = set()

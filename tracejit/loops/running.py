@@ -53,7 +53,8 @@ def _trace_for(
         _each(watched(iterable, statement, session, reason), body, statement)
         return
     fixed = isinstance(steps.count, int)
-    if fixed and (not steps.count or (session.mode == "auto" and steps.count * statement.size <= SHORT)):
+    is_short = session.mode == "auto" and not _grows(statement, session)
+    if fixed and (not steps.count or (is_short and steps.count * statement.size <= SHORT)):
         _each(watched(iterable, statement, session, ""), body, statement)
         return
     variables, asked = Variables(body), decisions_of(STATE.tracer)
@@ -97,7 +98,8 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
     loop = LoopStatement(statement, variables, body, None, test)
     depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
     if computes and not depends:  # of few steps, the test may be a number because results are shapes
-        for _ in range(SHORT // max(statement.size, 1) if session.mode == "auto" else 0):
+        is_short = session.mode == "auto" and not _grows(statement, session)
+        for _ in range(SHORT // max(statement.size, 1) if is_short else 0):
             body()
             if statement.flag and variables.get(statement.flag):
                 return
@@ -129,6 +131,12 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         reason = note(statement, session, _reason(error))
     for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
         pass
+
+
+def _grows(statement: Statement, session: Session) -> bool:
+    """Whether a loop, if it is traced, makes lists grow under conditions: step by step, there would be a path
+    for each way in which they can."""
+    return statement.grows and not session.growth.refusal
 
 
 def _in_region() -> bool:

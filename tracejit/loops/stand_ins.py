@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import heapq
 import math
 import operator
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import numpy as np
 from ..array import creation, joining
 from ..array.elementwise import floats, ufuncs
 from ..array.operands import given_as_scalar
+from ..array.selection.masked_selection import Selection, refused
 from ..base.loading import load_module
 from ..dispatch.dispatch import apply
 from ..frontend.libraries.library import (
@@ -33,8 +35,10 @@ from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
 from ..tensors.tensor import Tensor
-from .lists import StackedList
+from .lists.functions import FUNCTIONS, of_lists
+from .lists.stacked_lists import StackedList
 from .maths import MATH
+from .optional_values import check_present
 from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
 from .scipy_functions import handed_on, of_scipy
 from .variables import is_traced
@@ -85,7 +89,9 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 
 def _length(value: Any) -> Any:
-    """``len``; of what a traced mask selects, a traced number."""
+    """``len``; of what a traced mask selects, and of a list that grows under conditions, a traced number."""
+    if isinstance(value, StackedList):
+        return value.length()
     return value.shape[0] if hasattr(value, "apply_selected") else len(value)
 
 
@@ -116,7 +122,11 @@ def _numpy_array(function: Any, ours: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         data = arguments[0] if arguments else None
         if isinstance(data, StackedList):
-            data = _stack_of(data)
+            items, data = data, _stack_of(data)
+            if isinstance(data, Selection):
+                if data.ndim > 1 and not items:  # then there is no row whose length tells the shape
+                    return function(list(items), *arguments[1:], **options)
+                return _array_of_selection(data, *arguments[1:], **options)
             return ours(data, *arguments[1:], **options)
         traced = is_traced(data) or (
             isinstance(data, (list, tuple)) and any(map(is_traced, tree_leaves(data)))
@@ -124,6 +134,14 @@ def _numpy_array(function: Any, ours: Any) -> Any:
         return (ours if traced else function)(*arguments, **options)
 
     return call
+
+
+def _array_of_selection(data: Selection, dtype: Any = None, **options: Any) -> Any:
+    """``numpy.array`` of selected items."""
+    if options:
+        raise refused("an array of a list that grows under conditions, with other options than dtype=,")
+    whole = apply(OPS["copy"], (data,), {})
+    return whole if dtype is None else whole.astype(dtype)
 
 
 def _deferred(name: str) -> Callable[..., Any]:
@@ -218,7 +236,9 @@ def _joined(function: Any) -> Any:
         if arguments and isinstance(arguments[0], StackedList):
             if len(arguments) == 1 and not options:
                 data = _stack_of(arguments[0])
-                if isinstance(data, Tensor):
+                if isinstance(data, Selection) and not arguments[0]:
+                    data = []  # which is an error
+                if isinstance(data, (Tensor, Selection)) and arguments[0].has_single_leaves:
                     return apply(OPS["copy"], (data,), {})
             arguments = (list(arguments[0]), *arguments[1:])
         return function(*arguments, **options)
@@ -245,6 +265,7 @@ def _plain_class(value: Tensor) -> type:
 
 def _is_instance(value: Any, classes: Any) -> bool:
     """``isinstance``; what is traced is also a Tensor, if that is asked for by name."""
+    check_present(value)
     if not is_traced(value):
         return isinstance(value, classes)
     return issubclass(_plain_class(value), classes) or _names_tensor(classes)
@@ -257,6 +278,7 @@ def _names_tensor(classes: Any) -> bool:
 
 def _type(*arguments: Any, **options: Any) -> Any:
     """``type``"""
+    check_present(arguments)
     if len(arguments) == 1 and is_traced(arguments[0]):
         return _plain_class(arguments[0])
     return type(*arguments, **options)
@@ -278,6 +300,8 @@ _SCALARS: Final = (
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
     np.float16, np.float32, np.float64,
 )  # fmt: skip
+#: Python's functions of lists that grow under conditions.
+_OF_LISTS: Final = {function: of_lists(function, *own) for function, own in FUNCTIONS.items()}
 #: Replacements that hold around loops and in loops that run step by step, too. Python's own functions would
 #: ask for the value there, and the function would be compiled for each value.
 EVERYWHERE: Final[dict[Any, Any]] = {
@@ -307,11 +331,14 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     joining.stack: _joined(joining.stack),
     **{scalar: _numpy_scalar(scalar) for scalar in _SCALARS},
     **{function: MATH[function] for function in MATH if function not in (math.floor, math.ceil)},
+    **_OF_LISTS,
 }
 
 
 #: Functions that call the function that they get first.
 _CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
+#: The module of C whose functions read and write the memory of lists.
+_HEAPS: Final = heapq.heapify.__module__
 #: Names of NumPy's and of our functions that call functions that they get.
 _TAKING_FUNCTIONS: Final = TRANSFORMS | CONTROL | {"vectorize"}
 
@@ -336,9 +363,16 @@ def everywhere(function: Any) -> Any:
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
     module = getattr(function, "__module__", None)
+    if module == _HEAPS:
+        return lambda *arguments: function(*map(_with_items, arguments))
     if isinstance(module, str) and module.startswith(OF_SCIPY):
         return of_scipy(function, module)
     return function
+
+
+def _with_items(value: Any) -> Any:
+    """`value`; a list that a loop has made has its items in its own memory."""
+    return value.with_items() if isinstance(value, StackedList) else value
 
 
 def _taking_functions(function: Any) -> Any:
@@ -360,11 +394,11 @@ def _handed_on(arguments: tuple[Any, ...], options: dict[str, Any]) -> tuple[tup
 
 #: Replacements of functions where a loop is traced once.
 STAND_INS: Final[dict[Any, Any]] = {
-    builtins.min: _extreme(operator.lt, min),
-    builtins.max: _extreme(operator.gt, max),
-    builtins.sum: _sum,
+    **EVERYWHERE,
+    builtins.min: of_lists(_extreme(operator.lt, min), *FUNCTIONS[min]),
+    builtins.max: of_lists(_extreme(operator.gt, max), *FUNCTIONS[max]),
+    builtins.sum: of_lists(_sum, *FUNCTIONS[sum]),
     builtins.divmod: _divmod,
     builtins.bool: as_bool,
-    **EVERYWHERE,
     **MATH,
 }

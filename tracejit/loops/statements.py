@@ -19,8 +19,9 @@ from ..tensors.tensor import Tensor, wrap
 from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
-from .calls import Subarray, checked_callee, checked_target, is_integer, note_change
-from .lists import StackedList
+from .calls import Subarray, checked_callee, checked_method, checked_target, note_change
+from .lists.stacked_lists import StackedList
+from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
 from .scalars import contains, truth
@@ -28,7 +29,7 @@ from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
 from .unrolled import Comprehensions, watched
-from .variables import Variables, is_rank_0_array, is_traced
+from .variables import Variables, is_integer, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
@@ -133,19 +134,23 @@ class Runtime(Comprehensions):
 
     def if_(self, test: Any, then: Any, orelse: Any, statement: Statement) -> None:
         """``if test``"""
+        test = _as_test(test)
         if type(test) is bool or not _is_structured(test):
             function = then if test else orelse
             if function is not None:
                 function()
             return
-        nothing = _nothing
-        conditional(truth(test), then or nothing, orelse or nothing, statement, Variables(then, orelse))
+        known, variables = presence(test), Variables(then, orelse)
+        then, orelse = with_values(then, known.if_true), with_values(orelse, known.if_false)
+        conditional(truth(test), then or _nothing, orelse or _nothing, statement, variables)
 
     def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """``then() if test else orelse()``"""
+        test = _as_test(test)
         if not _is_structured(test):
             return then() if test else orelse()
-        return chosen(truth(test), then, orelse)
+        known = presence(test)
+        return chosen(truth(test), with_values(then, known.if_true), with_values(orelse, known.if_false))
 
     def not_(self, value: Any) -> Any:
         """``not value``"""
@@ -155,7 +160,10 @@ class Runtime(Comprehensions):
         """``value and more()``"""
         for thunk in more:
             if _is_structured(value):
-                value = chosen(truth(value), thunk, _constantly(value))
+                present = presence(value).if_true
+                second = _Tested(with_values(thunk, present))
+                value = chosen(truth(value), second, _constantly(value))
+                note_presence(value, Presence(if_true=(*present, *second.known.if_true)))
             elif not value:
                 return value
             else:
@@ -166,12 +174,19 @@ class Runtime(Comprehensions):
         """``value or more()``"""
         for thunk in more:
             if _is_structured(value):
-                value = chosen(truth(value), _constantly(value), thunk)
+                present = presence(value).if_false
+                second = _Tested(with_values(thunk, present))
+                value = chosen(truth(value), _constantly(value), second)
+                note_presence(value, Presence(if_false=(*present, *second.known.if_false)))
             elif value:
                 return value
             else:
                 value = thunk()
         return value
+
+    def is_(self, value: Any, other: Any, negated: bool) -> Any:
+        """``value is other``, ``value is not other``"""
+        return is_same_object(value, other, negated=negated)
 
     def compare(self, names: tuple[str, ...], value: Any, *more: Callable[[], Any]) -> Any:
         """``value < more[0]() <= more[1]()``"""
@@ -197,7 +212,9 @@ class Runtime(Comprehensions):
         of_container = isinstance(getattr(function, "__self__", None), (list, dict))
         if of_container or STATE.tracer.merged_containers.groups:
             note_change(function)
-        return checked_callee(function) if session.attempts else everywhere(function)
+        if session.attempts or (session.sides and (function is list or function is dict)):
+            return checked_callee(function)
+        return everywhere(checked_method(function) if of_container and session.sides else function)
 
     def creation(self, function: Any) -> Any:
         """`function`; for NumPy's that make arrays, tracejit's, which make Tensors of the same dtype."""
@@ -241,7 +258,9 @@ class Runtime(Comprehensions):
         if session is None or STATE.tracer is None:
             return value
         STATE.tracer.merged_containers.write(value)
-        return checked_target(value) if session.attempts else value
+        if session.attempts or (session.sides and isinstance(value, (list, dict))):
+            return checked_target(value)
+        return value
 
     def fresh(self, value: Any) -> Any:
         """`value`, a list or dict that was made here, and that code here may change."""
@@ -258,7 +277,7 @@ class Runtime(Comprehensions):
         if type(value) is np.ndarray:
             return tracer.symbolic(value)
         if isinstance(value, StackedList):
-            return _stacked_or_list(value)
+            return value if value.selection() is not None else _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
             return _Numbers(value)
         return value
@@ -316,8 +335,33 @@ def _stacked_or_list(value: StackedList) -> Any:
     return value if stacked is None else stacked
 
 
+def _as_test(value: Any) -> Any:
+    """`value` as it is tested; whether there is something in what is traced otherwise than as a tensor."""
+    if isinstance(value, OptionalValue):
+        return value.is_true()
+    if isinstance(value, StackedList) and STATE.tracer is not None and STATE.tracer.is_region:
+        return value.length() > 0
+    return value
+
+
 def _negated(value: Any) -> Any:
-    return ~truth(value) if _is_structured(value) else not value
+    value = _as_test(value)
+    if not _is_structured(value):
+        return not value
+    known = presence(value)
+    return note_presence(~truth(value), Presence(known.if_false, known.if_true))
+
+
+class _Tested:
+    """An operand of ``and`` and ``or``, and what it tells where it was computed."""
+
+    def __init__(self, operand: Callable[[], Any]) -> None:
+        self._operand, self.known = operand, Presence()
+
+    def __call__(self) -> Any:
+        value = self._operand()
+        self.known = presence(value)
+        return value
 
 
 def _nothing() -> None:

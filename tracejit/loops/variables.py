@@ -218,6 +218,13 @@ def is_traced(value: Any) -> bool:
     return isinstance(value, Tensor) and isinstance(value._data, Value)
 
 
+def is_integer(index: Any) -> bool:
+    """Whether `index` selects one item along an axis."""
+    if is_traced(index):
+        return not index.shape and index.dtype.kind in "iu"
+    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+
+
 def is_rank_0_array(value: Any) -> bool:
     """Whether `value` is an array of rank 0, which can be written in place, and not a scalar."""
     if isinstance(value, Tensor):

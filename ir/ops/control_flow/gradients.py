@@ -378,7 +378,7 @@ class _ScanPullback:
         same = invariant(forward, params)
         chosen = [residual for residual in residuals if residual in same and residual not in params]
         live = needed(forward, chosen)
-        body = tuple([instruction for instruction in forward.body if instruction.results[0] in live])
+        body = tuple([step for step in forward.body if any(result in live for result in step.results)])
         part = Function(forward.name, params, body, tuple(chosen))
         values = inline(self.b, part, self.instruction.operands[self.count : self.first_slice])
         return dict(zip(chosen, values, strict=True))

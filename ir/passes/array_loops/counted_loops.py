@@ -51,9 +51,44 @@ def count_loops(function: Function) -> Function:
 
 def _steps(loop: Instruction, numbers: dict[Value, int]) -> int | None:
     """Trip count of a while loop, if it is known."""
-    condition, body = loop.regions
+    condition = loop.regions[0]
     test = next((step for step in condition.body if step.results[0] is condition.results[0]), None)
-    if test is None or test.op.name not in _EXCHANGED:
+    return None if test is None else _steps_by(test, loop, numbers)
+
+
+def most_steps(loop: Instruction, numbers: dict[Value, int]) -> int | None:
+    """A number of steps that a while loop has at most, None where no such is known: its condition holds as
+    long as one of its parts does. `numbers` are the values of operands, or what they are at least."""
+    condition = loop.regions[0]
+    producers = {step.results[0]: step for step in condition.body}
+    tests, counts = [condition.results[0]], list[int]()
+    for value in tests:  # which grows
+        test = producers.get(value)
+        if test is not None and test.op.name in ("logical_and", "bitwise_and"):
+            tests += test.operands
+        elif test is not None and test.op.name == "switch" and _is_false_unless_taken(test):
+            tests.append(test.operands[0])
+        elif test is not None and (count := _steps_by(test, loop, numbers)) is not None:
+            counts.append(count)
+    return min(counts, default=None)
+
+
+def _is_false_unless_taken(switch: Instruction) -> bool:
+    """Whether a truth value that a conditional gives is False where its test is: ``test and value``."""
+    region = switch.regions[0]
+    result = region.results[0]
+    given = dict(zip(region.params, switch.operands[1:], strict=True))
+    return given.get(result) is switch.operands[0] or any(
+        step.op.name == "full" and step.result is result and not step.attrs["value"]
+        for step in region.body
+        if step.results
+    )
+
+
+def _steps_by(test: Instruction, loop: Instruction, numbers: dict[Value, int]) -> int | None:
+    """Trip count of a while loop with the condition `test`, if it is known."""
+    condition, body = loop.regions
+    if test.op.name not in _EXCHANGED:
         return None
     inner = {
         step.result: int(step.attrs["value"])

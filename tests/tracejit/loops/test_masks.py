@@ -175,3 +175,18 @@ def test_gradients_through_a_loop() -> None:
     np.testing.assert_allclose(
         batched, np.stack([expected, np.asarray(tj.grad(loss)(X[::-1].copy()))]), rtol=1e-9
     )
+
+
+def reversed_elements(x):
+    total = 0.0
+    for v in reversed(x[x > 0]):
+        total = 0.5 * total + v
+    for k, v in enumerate(reversed(x[x > 0])):
+        total = total + k * v
+    return total
+
+
+def test_selected_elements_from_the_last_to_the_first():
+    x = np.random.default_rng(0).normal(size=40)
+    for data in (x, -x, np.abs(x), -np.abs(x)):
+        np.testing.assert_allclose(tj.jit(reversed_elements)(data), reversed_elements(data), rtol=1e-12)

@@ -125,3 +125,20 @@ def test_checkpoint_every_is_a_positive_integer():
             tj.TracejitError, match="jit: checkpoint_every must be a positive integer or None"
         ):
             tj.jit(recurrence, checkpoint_every=every)
+
+
+def with_an_unread_branch(x):
+    s, y = 1.0, 0.0
+    for i in range(len(x)):
+        if s > 1:  # noqa: SIM102 - a conditional in a conditional
+            if x[i] > 0.5:
+                y = x[i]
+        y = s
+        s = 0.9 * s + 0.1 * x[i]
+    return s + y
+
+
+def test_a_conditional_whose_results_nothing_reads_has_a_gradient():
+    compiled = np.asarray(tj.grad(tj.jit(with_an_unread_branch))(X))
+    unrolled = np.asarray(tj.grad(tj.jit(with_an_unread_branch, loops="unrolled"))(X))
+    np.testing.assert_allclose(compiled, unrolled, rtol=1e-12)

@@ -31,27 +31,10 @@ class Model:
 MODEL = Model()
 
 
-def appended_under_a_condition(x):
-    o = []
-    for i in range(7):
-        if x[i] > 0.5:
-            o.append(x[i] * 2)
-    return o
-
-
 def appended_and_read(x):
     o = [x[0]]
     for i in range(7):
         o.append(o[-1] * 0.5 + x[i])
-    return o
-
-
-def appended_until(x):
-    o = []
-    for i in range(len(x)):
-        if x[i] > 0.5:
-            break
-        o.append(x[i] * 2)
     return o
 
 
@@ -71,14 +54,14 @@ def indexed_list(x):
     return s
 
 
-def is_none_in_between(x):
-    best = x[0]
+def a_number_or_none_in_a_list(x):
+    best = None
+    o = []
     for i in range(7):
-        if i % 2 == 0:
-            best = None
-        else:
+        if x[i] > 0.5:
             best = x[i]
-    return best is None
+        o.append(best)
+    return len(o)
 
 
 def python_numbers_alone(x):
@@ -152,12 +135,10 @@ def containers(x):
 
 
 CASES = [
-    (appended_under_a_condition, (X,), "appends to a list in a branch"),
     (appended_and_read, (X,), "appends to a list that it also reads"),
-    (appended_until, (X,), "a list, whose length would depend on values"),
     (appended_by_two_names, (X,), "a list that another name refers to"),
     (indexed_list, (X,), "Python integer"),
-    (is_none_in_between, (X,), "None in the other"),
+    (a_number_or_none_in_a_list, (X,), "may be None becomes a part"),
     (python_numbers_alone, (X,), "Python numbers alone"),
     (integer_becomes_float, (X.astype(np.float32),), "Python numbers alone"),
     (sets_an_attribute, (X,), "sets an attribute"),

@@ -21,6 +21,7 @@ class Statement:
         written: names whose objects it writes in place.
         written_anywhere: names whose objects the function writes in place.
         appended: names of lists that it appends to, and does not use otherwise.
+        grows: whether a condition decides if it appends, or how often.
         flag: the name of the flag by which a step leaves the loop, empty without.
         size: about how many operations it has.
         refused: why a loop stays as it is written.
@@ -37,6 +38,7 @@ class Statement:
     flag: str = ""
     size: int = 0
     refused: str = ""
+    grows: bool = False
 
 
 def mark_comprehensions(function: ast.FunctionDef, file: str, statements: list[Statement]) -> None:

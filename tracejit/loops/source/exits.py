@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from .expressions import call
-from .syntax import placed, walk
+from .syntax import SCOPES, placed, same_scope, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: Prefixes of the names of flags, and of values to return.
@@ -41,7 +41,8 @@ class Exits:
 
     Attributes:
         function: the number of the value that the function returns.
-        value: the name of that value.
+        value: the name of that value; of a loop whose returns all return one variable that it does not
+            bind, that variable.
         returned: the flag that says that it does.
         raised: the flag that says that a step raises.
         left: the flag by which a step leaves the loop.
@@ -78,6 +79,7 @@ def lower_loop(
     what it returns is in the value `function`. `raises` says whether a ``raise`` is a jump: one that the
     function itself may handle is none."""
     level = Exits(number(), function, raises=raises)
+    level.value = _returned_variable(loop) or level.value
     body, _ = lower_block(loop.body, level, number)
     node = placed(type(loop)(**dict(ast.iter_fields(loop))), loop)
     node.body, node.orelse = body, []
@@ -100,6 +102,22 @@ def lower_loop(
     else:
         behind += loop.orelse
     return [*start, node], behind
+
+
+def _returned_variable(loop: ast.For | ast.While) -> str:
+    """The variable that each ``return`` in `loop` returns and that it does not bind, which is what it was
+    where the step ended; empty without."""
+    nodes = list(same_scope(loop))
+    values = [node.value for node in nodes if isinstance(node, ast.Return)]
+    names = {value.id if isinstance(value, ast.Name) else "" for value in values}
+    if len(names) != 1 or "" in names or any(isinstance(node, SCOPES) for node in nodes):
+        return ""
+    (name,) = names
+    is_bound = any(
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+        for node in nodes
+    )
+    return "" if is_bound else name
 
 
 def lower_block(

@@ -98,6 +98,9 @@ class InLoops(Transformer):
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
         contains = any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            negated = placed(ast.Constant(isinstance(node.ops[0], ast.IsNot)), node)
+            return call("is_", node.left, node.comparators[0], negated, at=node)
         if (len(node.ops) == 1 and not contains) or not _is_deferrable(*node.comparators):
             return node
         names = [placed(ast.Constant(type(op).__name__), node) for op in node.ops]

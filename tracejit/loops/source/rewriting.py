@@ -218,6 +218,7 @@ class FunctionRewriter:
                 tuple(sorted((inner.appended - inner.used) & self._variables)),
                 flag,
                 self._names.of(loop).size,
+                grows=self._grows(loop, flag),
             ),
             loop,
         )
@@ -238,6 +239,20 @@ class FunctionRewriter:
             run = call("while_", test, _name(name, loop, ast.Load()), described, at=loop)
         return [function, placed(ast.Expr(run), loop)]
 
+    def _grows(self, loop: ast.For | ast.While, flag: str) -> bool:
+        """Whether a condition decides if or how often `loop` appends to a list that it does nothing else
+        with."""
+        inner = self._names.of(*loop.body)
+        lists = (inner.appended - inner.used) & self._variables
+        if not lists:
+            return False
+        ifs = [node for node in walk(loop) if isinstance(node, ast.If)]
+        return (
+            bool(flag)
+            or isinstance(loop, ast.While)
+            or any(self._names.of(node).appended & lists for node in ifs)
+        )
+
     def _conditional(self, node: ast.If) -> list[ast.stmt]:
         behind = self._liveness.behind[node]
         inner: NodeNames = self._names.of(*node.body, *node.orelse)
@@ -251,6 +266,7 @@ class FunctionRewriter:
                 tuple(sorted(names & behind)),
                 tuple(sorted(inner.written)),
                 self._written,
+                tuple(sorted(inner.appended & self._variables)),
             ),
             node,
         )
