@@ -15,6 +15,7 @@ from ..base.records import record
 from ..frontend.usage import Number
 from ..frontend.values import Source
 from ..generator import Draws
+from ..generator_states import GeneratorState
 from ..ir.dtypes import as_dtype
 from ..ir.graph import Function
 from ..ir.types import TensorType
@@ -269,7 +270,7 @@ def _captures(
     arrays = []
     params = traced.function.params[len(traced.function.params) - len(traced.captured) :]
     for holder, param in zip(traced.captured, params, strict=True):
-        if isinstance(holder, Draws):
+        if isinstance(holder, (Draws, GeneratorState)):
             raise TraceError(
                 f"export: {summary} draws from {holder}, which is in Python; pass a key as an argument, as "
                 "tj.random.key makes them"

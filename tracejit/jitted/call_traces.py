@@ -24,7 +24,7 @@ from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors, RaisedInLoopError, error_state_error
 from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
-from ..tracing.random_draws import refuse_draws
+from ..tracing.random_draws import reached_generators, refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, is_of_python
@@ -34,6 +34,7 @@ from .signatures import (
     argument_names,
     as_input,
     checked_results,
+    is_generator,
     is_numpy_scalar,
     parameter_name,
     symbol_type,
@@ -100,7 +101,9 @@ def trace_call(
         for symbol, type_ in zip(symbols, types, strict=True):
             if is_numpy_scalar(type_):
                 STATE.tracer.note_scalar(symbol)
-        watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__)
+        kinds = {i: type_[2][1] for i, type_ in enumerate(types) if is_generator(type_)}
+        watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__, kinds)
+        STATE.tracer.generators = reached_generators(uses)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
             outer, STATE.unformatted = STATE.unformatted, (unformatted := list[Exception]())

@@ -10,18 +10,19 @@ import math
 import operator
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from ..array import creation, joining
 from ..array.elementwise import floats, ufuncs
 from ..array.operands import given_as_scalar
-from ..base.loading import load_module
+from ..base.loading import LazyModule, load_module
 from ..dispatch.dispatch import apply
 from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
     CONTROL,
+    GENERATORS,
     OF_SCIPY,
     TRANSFORMS,
     array_parameters,
@@ -41,6 +42,10 @@ from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
 array: Any = load_module("..array", __package__)
+if TYPE_CHECKING:
+    from ..numpy_random import traced as draws
+else:
+    draws = LazyModule("..numpy_random.traced", __package__)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:
@@ -335,10 +340,25 @@ def everywhere(function: Any) -> Any:
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
+    drawn = draws.traced_draw(function) if isinstance(getattr(function, "__self__", None), GENERATORS()) else None
+    if drawn is not None:
+        return _drawing(drawn, function)
     module = getattr(function, "__module__", None)
     if isinstance(module, str) and module.startswith(OF_SCIPY):
         return of_scipy(function, module)
     return function
+
+
+def _drawing(drawn: Callable[..., Any], theirs: Any) -> Any:
+    """The draw `drawn`, and what is not compiled by `theirs`: the trace is refused then."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return drawn(*arguments, **options)
+        except draws.Uncovered:
+            return theirs(*arguments, **options)
+
+    return call
 
 
 def _taking_functions(function: Any) -> Any:

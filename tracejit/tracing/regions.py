@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.errors import TraceError
 from ..generator import Generator
+from ..generator_states import GeneratorState
 from ..ir.dataflow import silent
 from ..ir.dtypes import BOOL
 from ..ir.graph import Instruction, Value
@@ -124,6 +125,11 @@ class RegionTracer(Tracer):
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
+
+    def generator_words(self, state: GeneratorState) -> Tensor | None:
+        if self.no_draws and not self.repeats:  # of a mapped function
+            return None
+        return self._around.generator_words(state)
 
 
 def note_written(tracer: Tracer, value: Any) -> None:

@@ -19,6 +19,7 @@ from ..base.user_code import is_user_file
 from ..frontend.guards import kept_content, same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
+from ..generator_states import LAYOUTS, GeneratorState
 from ..ir.builder import PLANS, Builder, operand_of
 from ..ir.dtypes import (
     BOOL,
@@ -127,6 +128,11 @@ class Tracer(Builder):
         self.merged_error: MergedArrayError | None = None
         #: The operations whose errors the traced function handles, where somebody asks for them.
         self.handled: HandledErrors | None = None if parent is None else parent.handled
+        #: The generators of NumPy's whose states calls can read and write, by identity.
+        self.generators: frozenset[int] = frozenset()
+        #: The states that were drawn from, with the tensors that hold their words, by the identity of the bit
+        #: generator.
+        self.generator_states: dict[int, tuple[GeneratorState, Tensor]] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -391,6 +397,29 @@ class Tracer(Builder):
         draws, state = capture
         draws.count += 1
         return state, draws.count - 1
+
+    def generator_words(self, state: GeneratorState) -> Tensor | None:
+        """The tensor of the words of a generator's `state`, which a call reads before and writes after; None
+        where that is not so: of a generator that the function makes, in traces within a trace, and in those
+        that are no call's."""
+        known = self.generator_states.get(id(state.bits))
+        if known is None:
+            if id(state.generator) not in self.generators:
+                return None
+            words = Value(TensorType(BY_NAME["u64"], (LAYOUTS[state.kind].size,)), "generator")
+            self._owned.add(words)
+            self.captures[id(state.bits)] = (state, words)
+            known = self.generator_states[id(state.bits)] = (state, wrap(words))
+        return known[1] if known[0].kind == state.kind else None
+
+    def written_generators(self) -> list[tuple[int, Tensor]]:
+        """The positions, among what is captured, of the states that were drawn from, and their words now."""
+        states = self.generator_states
+        return [
+            (position, states[identity][1])
+            for position, (identity, (_, words)) in enumerate(self.captures.items())
+            if identity in states and states[identity][1]._data is not words
+        ]
 
     def detach(self, tensor: Tensor) -> Tensor:
         """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""
