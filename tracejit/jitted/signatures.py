@@ -195,13 +195,14 @@ def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
     if _PLAIN.issuperset(map(type, leaves)):
         return leaves
     kinds = [kind_of(leaf) for leaf in leaves]
-    if not any(kinds) and not any(map(is_foreign, leaves)):
+    foreign = [not isinstance(leaf, Tensor) and is_foreign(leaf) for leaf in leaves]
+    if not any(kinds) and not any(foreign):
         return leaves
     plain = list(leaves)
     for position, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
         if kind is not None:
             plain[position] = GeneratorState(leaf, kind)
-        elif is_foreign(leaf):
+        elif foreign[position]:
             try:
                 plain[position] = as_array(leaf)
             except DTypeError as error:

@@ -83,6 +83,11 @@ class _Writer:
         )  # fmt: skip
         return f"{self.generators.names()[number]}.{self.rng.choice(forms)}"
 
+    def fraction(self) -> str:
+        """A draw from 0 to 1."""
+        self.draws += 1
+        return f"{self.rng.choice(self.generators.names())}.random()"
+
     def block(self, depth: int, indent: str, loop: bool) -> None:
         for _ in range(self.rng.randint(1, 3)):
             self.statement(depth, indent, loop)
@@ -111,10 +116,11 @@ class _Writer:
             lines.append(f"{indent}for i{self.count} in range({bound}):")
             self.block(depth - 1, inner, True)
         elif kind == "while":
-            lines.append(f"{indent}t{self.count} = {self.draw()}")
-            lines.append(f"{indent}while t{self.count} > 0.3:")
+            test, name = self.fraction(), f"t{self.count}"
+            lines.append(f"{indent}{name} = {test}")
+            lines.append(f"{indent}while {name} > 0.3:")
             self.block(0, inner, False)
-            lines.append(f"{inner}t{self.count} = {self.draw()}")
+            lines.append(f"{inner}{name} = {test}")
         elif kind == "break" and loop:
             lines.append(f"{indent}if {self.draw()} > 1.2:")
             lines.append(f"{inner}break")
