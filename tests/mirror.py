@@ -86,6 +86,7 @@ TESTED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "tracejit/linalg": ("tracejit/linalg",),
     "tracejit/loops": ("tracejit/loops", "python_programs"),
     "tracejit/nn": ("tracejit/nn",),
+    "tracejit/numpy_random": ("tracejit/numpy_random", "tracejit/jitted/test_random_draws.py"),
     "tracejit/optim": ("tracejit/optim",),
     "tracejit/profiling": ("tracejit/tools/profiling",),
     "tracejit/random": ("tracejit/random",),

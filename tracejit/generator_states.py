@@ -1,7 +1,7 @@
 """States of NumPy's generators of random numbers as words of 64 bits, which compiled code computes with.
 
-The words of a generator are what its `state` says, in a fixed order: see `LAYOUTS`. A call of a compiled function
-reads them when it begins and writes them back when it ends, while it holds the generator's lock.
+The words of a generator are what its `state` says, in a fixed order: see `LAYOUTS`. A call of a compiled
+function reads them when it begins and writes them back when it ends, while it holds the generator's lock.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ TWISTER_WORDS: Final = 624
 TWISTER_DISTANCE: Final = 397
 #: The masks of a word's upper bit and of the others, and the matrix of the twist.
 TWISTER_UPPER, TWISTER_LOWER, TWISTER_MATRIX = 0x80000000, 0x7FFFFFFF, 0x9908B0DF
-#: The places in a twister's words, behind its key: how many words of it are drawn; whether words are twisted as
-#: they are drawn, since the last twist of all of them; and the second number of a pair of normal ones.
+#: The places in a twister's words, behind its key: how many words of it are drawn; whether words are twisted
+#: as they are drawn, since the last twist of all of them; and the second number of a pair of normal ones.
 TWISTER_POSITION, TWISTER_IS_PARTIAL, HAS_GAUSS, GAUSS = range(TWISTER_WORDS, TWISTER_WORDS + 4)
 
 

@@ -1,5 +1,5 @@
-"""Bits of floating numbers, halves of products of words, and functions of the C library: programs that must give
-the same bits as C code does are written with them.
+"""Bits of floating numbers, halves of products of words, and functions of the C library: programs that must
+give the same bits as C code does are written with them.
 """
 
 from __future__ import annotations
@@ -61,8 +61,9 @@ def _mul_high_eval(x: Any, y: Any) -> Any:
 
 MUL_HIGH = define(
     "mul_high", Kind.ELEMENTWISE, "x y", doc="the high 64 bits of x y, the product of two words of 64 bits",
-    eval=_checked("mul_high", _UINT64, _mul_high_eval), vjp=NONDIFF, emit=lambda b, x, y: b.mul_high(x, y), commutative=True,
-    cost=4.0, **_of(_UINT64, _UINT64, "mul_high"),
+    eval=_checked("mul_high", _UINT64, _mul_high_eval), vjp=NONDIFF,
+    emit=lambda b, x, y: b.mul_high(x, y), commutative=True, cost=4.0,
+    **_of(_UINT64, _UINT64, "mul_high"),
 )  # fmt: skip
 FLOAT_BITS = define(
     "float_bits", Kind.ELEMENTWISE, "x", doc="the bits of a float64 as a word",
@@ -97,5 +98,6 @@ def _libm_eval(x: Any, function: str) -> Any:
 LIBM = define(
     "libm", Kind.ELEMENTWISE, "x", doc="`function` of x, log or log1p, by the C library of the process",
     attrs={"function": (str,)}, eval=_checked("libm", FLOAT64, _libm_eval), vjp=NONDIFF,
-    emit=lambda b, x, function: b.call_by_lanes(function, "f64", x), cost=40.0, **_of(FLOAT64, FLOAT64, "libm"),
+    emit=lambda b, x, function: b.call_by_lanes(function, "f64", x), cost=40.0,
+    **_of(FLOAT64, FLOAT64, "libm"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from ..base.errors import TracejitError
 from ..base.records import record
 from ..codegen.interface import c_function_symbol
-from ..codegen.llvm.emitter import Emitter, Reg, constant
+from ..codegen.llvm.emitter import Emitter, Reg
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
 from ..ir.registry import External, Op
 from ..ir.types import TensorType

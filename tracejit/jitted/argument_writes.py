@@ -79,6 +79,12 @@ class CompiledOnlyError(AliasedError):
     advice = "avoid the cause of that error"
 
 
+class SharedGeneratorError(AliasedError):
+    """A call that reaches the state of one generator of NumPy's by two names."""
+
+    advice = "pass generators with states of their own"
+
+
 def is_of_python(error: Exception) -> bool:
     """Whether `error` is one that the function raises in Python as well."""
     if isinstance(error, TracejitError):
@@ -158,7 +164,7 @@ class ArgumentWrites:
         states |= {len(leaves) + i: captures[i].read() for i in self.drawn}
         states = {i: state for i, state in states.items() if isinstance(state, GeneratorState)}
         if len({id(state.bits) for state in states.values()}) < len(states):
-            raise AliasedError(f"{self.label}: it draws from one generator of NumPy's by two names")
+            raise SharedGeneratorError(f"{self.label}: it draws from one generator of NumPy's by two names")
         return PendingWrites(self, arguments, leaves, inputs, in_memory, states)
 
     def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:

@@ -41,8 +41,8 @@ _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 NUMPY_SCALAR: Final = "NumPy scalar"
 _GENERATOR: Final = "generator"
 
-#: The type of one leaf: (dtype, shape); (dtype, shape, `NUMPY_SCALAR`); (dtype, shape, (`_GENERATOR`, kind)) of the
-#: words of a generator of NumPy's; or the name of a Python scalar type.
+#: The type of one leaf: (dtype, shape); (dtype, shape, `NUMPY_SCALAR`); (dtype, shape, (`_GENERATOR`, kind))
+#: of the words of a generator of NumPy's; or the name of a Python scalar type.
 LeafType = Any
 
 
@@ -190,8 +190,8 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
 
 
 def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
-    """`leaves` of ``(args, kwargs)`` with arrays of other libraries as ndarrays, and NumPy's generators as their
-    states; `leaves` itself where there are none."""
+    """`leaves` of ``(args, kwargs)`` with arrays of other libraries as ndarrays, and NumPy's generators as
+    their states; `leaves` itself where there are none."""
     if _PLAIN.issuperset(map(type, leaves)):
         return leaves
     kinds = [kind_of(leaf) for leaf in leaves]

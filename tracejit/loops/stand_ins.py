@@ -340,7 +340,9 @@ def everywhere(function: Any) -> Any:
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
-    drawn = draws.traced_draw(function) if isinstance(getattr(function, "__self__", None), GENERATORS()) else None
+    drawn = (
+        draws.traced_draw(function) if isinstance(getattr(function, "__self__", None), GENERATORS()) else None
+    )
     if drawn is not None:
         return _drawing(drawn, function)
     module = getattr(function, "__module__", None)

@@ -1,8 +1,9 @@
 """Random words from the state of NumPy's bit generators, which is written in place.
 
-Sources of the algorithms: M. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms
-for Random Number Generation" (2014); M. Matsumoto and T. Nishimura, "Mersenne Twister" (1998); J. Salmon et al.,
-"Parallel Random Numbers: As Easy as 1, 2, 3" (2011), for Philox; C. Doty-Humphrey, PractRand, for SFC64.
+Sources of the algorithms: M. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
+Algorithms for Random Number Generation" (2014); M. Matsumoto and T. Nishimura, "Mersenne Twister" (1998); J.
+Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011), for Philox; C. Doty-Humphrey, PractRand,
+for SFC64.
 """
 
 from __future__ import annotations
@@ -218,8 +219,8 @@ class Philox(_Buffered):
 
 
 class MT19937(BitGenerator):
-    """The Mersenne Twister. NumPy twists all words of the key when they are drawn; here each word is twisted as it
-    is drawn, and `generator_states` twists the rest when the state is written back."""
+    """The Mersenne Twister. NumPy twists all words of the key when they are drawn; here each word is twisted
+    as it is drawn, and `generator_states` twists the rest when the state is written back."""
 
     def next32(self) -> Any:
         words = self.words

@@ -1,8 +1,8 @@
 """Numbers of distributions from random words, by NumPy's algorithms and in its order of draws.
 
 Sources: for normal and exponential numbers see `ziggurat`; D. Lemire, "Fast Random Integer Generation in an
-Interval" (2019); G. Marsaglia's polar method for the normal numbers of ``np.random``. NumPy's C code rounds each
-product, and so do sums with products here.
+Interval" (2019); G. Marsaglia's polar method for the normal numbers of ``np.random``. NumPy's C code rounds
+each product, and so do sums with products here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from .bit_generators import (
     BitGenerator,
     as_float,
     as_integer,
-    as_word,
     high_product,
     overwrite,
     own_words,
@@ -49,7 +48,7 @@ def _chosen(
     then: Callable[[BitGenerator], tuple[Any, ...]],
     otherwise: Callable[[BitGenerator], tuple[Any, ...]],
 ) -> Any:
-    """The values of ``then(bits)`` where `test` holds, else of ``otherwise(bits)``; only one of them draws."""
+    """The values of ``then(bits)`` where `test` holds, else of ``otherwise(bits)``; only that draws."""
     if isinstance(test, bool):
         return then(bits) if test else otherwise(bits)
 
@@ -67,8 +66,8 @@ def _chosen(
 
 
 def _accepted(bits: BitGenerator, attempt: Callable[[BitGenerator], tuple[Any, Any]], zero: Any) -> Any:
-    """The value of the first attempt that is not rejected; `attempt` gives whether it is, and its value, which
-    has the type of `zero`."""
+    """The value of the first attempt that is not rejected; `attempt` gives whether it is, and its value,
+    which has the type of `zero`."""
 
     def step(carry: tuple[Tensor, Any, Any]) -> tuple[Any, ...]:
         own = type(bits)(carry[0])
@@ -89,7 +88,10 @@ def standard_normal(bits: BitGenerator) -> Any:
 
     def attempt(bits: BitGenerator) -> tuple[Any, Any]:
         drawn = bits.next64()
-        strip, place = as_integer(drawn & (ziggurat.STRIPS - 1)), (drawn >> 9) & ((1 << ziggurat.NORMAL_BITS) - 1)
+        strip, place = (
+            as_integer(drawn & (ziggurat.STRIPS - 1)),
+            (drawn >> 9) & ((1 << ziggurat.NORMAL_BITS) - 1),
+        )
         size = _rounded(as_float(as_integer(place)) * wrap(tables.widths)[strip])
         x = floats.where((drawn & (1 << 8)) != 0, -size, size)
 
@@ -108,7 +110,9 @@ def standard_normal(bits: BitGenerator) -> Any:
         def outside(bits: BitGenerator) -> Any:
             return _chosen(bits, strip == 0, tail, wedge)
 
-        return _chosen(bits, place < wrap(tables.inside)[strip], lambda _: (word(0) != 0, x), outside)
+        inside = place < wrap(tables.inside)[strip]
+        rejected, number = _chosen(bits, inside, lambda _: (word(0) != 0, x), outside)
+        return rejected, number
 
     return _accepted(bits, attempt, 0.0)
 
@@ -131,7 +135,9 @@ def standard_exponential(bits: BitGenerator) -> Any:
         def outside(bits: BitGenerator) -> Any:
             return _chosen(bits, strip == 0, tail, wedge)
 
-        return _chosen(bits, place < wrap(tables.inside)[strip], lambda _: (word(0) != 0, x), outside)
+        inside = place < wrap(tables.inside)[strip]
+        rejected, number = _chosen(bits, inside, lambda _: (word(0) != 0, x), outside)
+        return rejected, number
 
     return _accepted(bits, attempt, 0.0)
 
@@ -144,7 +150,7 @@ def _is_above(tables: ziggurat.Ziggurat, strip: Any, fraction: Any, height: Any)
 
 
 def legacy_normal(bits: BitGenerator) -> Any:
-    """A normal number of ``np.random``, of mean 0 and deviation 1: they come in pairs, one of which is kept."""
+    """A normal number of ``np.random``, of mean 0 and deviation 1, one of a pair; the other is kept."""
 
     def keeps(bits: BitGenerator) -> tuple[Any]:
         kept = apply(OPS["bits_float"], (bits.words[GAUSS],), {})

@@ -1,4 +1,4 @@
-"""The methods of NumPy's generators that are compiled, which stand in for NumPy's while a function is traced."""
+"""The draws of NumPy's generators that are compiled, which stand in for NumPy's in a trace."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array.elementwise import floats, ufuncs
+from ..array.elementwise import ufuncs
 from ..dispatch.dispatch import apply
 from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Value
@@ -18,7 +18,7 @@ from . import distributions
 from .bit_generators import BitGenerator, as_integer, as_word
 
 
-class Uncovered(Exception):  # noqa: N818 - nobody sees it
+class Uncovered(Exception):
     """A draw that is not compiled. Nothing was drawn."""
 
 
@@ -34,13 +34,10 @@ def _single(size: Any, out: Any = None, dtype: Any = np.float64) -> None:
 
 def _number(value: Any) -> Any:
     """`value` as a float64, if it is one number."""
-    if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
+    if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         return float(value)
-    if isinstance(value, (np.bool_, np.integer, np.floating)):
-        return float(value)
-    if isinstance(value, Tensor) and isinstance(value._data, Value) and not value.shape:
-        if value.dtype.kind in "biuf":
-            return value if value.dtype is FLOAT64 else apply(OPS["cast"], (value,), {"dtype": FLOAT64})
+    if _is_traced_number(value) and value.dtype.kind in "biuf":
+        return value if value.dtype is FLOAT64 else _as_float(value)
     raise Uncovered
 
 
@@ -48,10 +45,13 @@ def _integer(value: Any) -> Any:
     """`value`, if it is one integer, of 64 bits with a sign."""
     if isinstance(value, (int, np.integer)):
         return int(value)
-    if isinstance(value, Tensor) and isinstance(value._data, Value) and not value.shape:
-        if value.dtype.kind in "bi" or (value.dtype.kind == "u" and value.dtype.itemsize < 8):
-            return value if value.dtype is INT64 else apply(OPS["cast"], (value,), {"dtype": INT64})
+    if _is_traced_number(value) and value.dtype.kind in "biu" and value.dtype.name != "uint64":
+        return value if value.dtype is INT64 else apply(OPS["cast"], (value,), {"dtype": INT64})
     raise Uncovered
+
+
+def _is_traced_number(value: Any) -> bool:
+    return isinstance(value, Tensor) and isinstance(value._data, Value) and not value.shape
 
 
 def _checked(fails: Any, error: str) -> Any:
@@ -121,7 +121,7 @@ class _Draws:
 
     #: Names that are no draws.
     NOT_DRAWS: Final = frozenset(
-        ("NOT_DRAWS", "bits", "chosen", "exponential_number", "masked", "normal_number", "takes_any_range")
+        ("NOT_DRAWS", "bits", "exponential_number", "masked", "normal_number", "takes_any_range")
     )
     normal_number: Callable[[BitGenerator], Any]
     exponential_number: Callable[[BitGenerator], Any]
@@ -160,11 +160,7 @@ class _Draws:
         if size is not None or p is not None or replace is not True:
             raise Uncovered
         bounds = _bounds(_integer(a), None, False)
-        return self.chosen(_between(self.bits, *bounds, masked=self.masked))
-
-    def chosen(self, number: Any) -> Any:
-        """The result of a choice."""
-        raise NotImplementedError
+        return _weak(_between(self.bits, *bounds, masked=self.masked))
 
 
 class GeneratorDraws(_Draws):
@@ -205,9 +201,6 @@ class GeneratorDraws(_Draws):
             raise Uncovered
         return super().choice(a, size, replace, p)
 
-    def chosen(self, number: Any) -> Any:
-        return number
-
 
 class RandomStateDraws(_Draws):
     """Draws of ``numpy.random.RandomState``, and of the functions of ``numpy.random``."""
@@ -243,6 +236,3 @@ class RandomStateDraws(_Draws):
             raise Uncovered
         drawn = _between(self.bits, *_bounds(low, high, False), masked=True)
         return _weak(drawn) if dtype is int else drawn
-
-    def chosen(self, number: Any) -> Any:
-        return _weak(number)

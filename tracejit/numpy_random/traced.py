@@ -1,5 +1,5 @@
-"""Generators of NumPy's in a trace: their states are tensors that draws write, inputs and results of the compiled
-function.
+"""Generators of NumPy's in a trace: their states are tensors that draws write, inputs and results of the
+compiled function.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from ..base.errors import UncompilableError
 from ..generator_states import GeneratorState, kind_of
 from ..state import STATE
 from ..tensors.tensor import Tensor
+from . import generators
 from .bit_generators import BIT_GENERATORS
-from .generators import GeneratorDraws, RandomStateDraws, Uncovered
+from .generators import GeneratorDraws, RandomStateDraws
 
+Uncovered: Final = generators.Uncovered
 #: The draws that are compiled, by the class with their methods.
 _METHODS: Final = {
-    draws: frozenset(
-        name for name in dir(draws) if not name.startswith("_") and name not in draws.NOT_DRAWS
-    )
+    draws: frozenset(name for name in dir(draws) if not name.startswith("_") and name not in draws.NOT_DRAWS)
     for draws in (GeneratorDraws, RandomStateDraws)
 }
 
@@ -67,8 +67,8 @@ class TracedGenerator:
 
 
 def traced_draw(function: Any) -> Callable[..., Any] | None:
-    """The draw that stands in for `function`, a method of a generator that the running trace has captured or can
-    capture; None of anything else. It raises `Uncovered` where it cannot."""
+    """The draw that stands in for `function`, a method of a generator that the running trace has captured or
+    can capture; None of anything else. It raises `Uncovered` where it cannot."""
     owner = getattr(function, "__self__", None)
     kind = None if owner is None else kind_of(owner)
     if kind is None or STATE.tracer is None:

@@ -1,9 +1,9 @@
 """Tables of NumPy's ziggurat methods for normal and exponential numbers, with 256 strips.
 
-Source: G. Marsaglia and W. Tsang, "The Ziggurat Method for Generating Random Variables" (2000). Strip i reaches to
-x_i, and the last one begins the tail. The widths of the exponential tables follow from where the tail begins. Those
-of the normal ones, as NumPy has them, carry rounding errors of the program that once computed them: so they are
-drawn from NumPy, by states of a generator whose next word is known.
+Source: G. Marsaglia and W. Tsang, "The Ziggurat Method for Generating Random Variables" (2000). Strip i
+reaches to x_i, and the last one begins the tail. The widths of the exponential tables follow from where the
+tail begins. Those of the normal ones, as NumPy has them, carry rounding errors of the program that once
+computed them: so they are drawn from NumPy, by states of a generator whose next word is known.
 """
 
 from __future__ import annotations

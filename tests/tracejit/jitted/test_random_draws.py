@@ -1,5 +1,5 @@
-"""Random numbers that a jitted function draws by NumPy, Python and SciPy: single ones of NumPy's generators are
-compiled, others are refused."""
+"""Random numbers that a jitted function draws by NumPy, Python and SciPy: single ones of NumPy's generators
+are compiled, others are refused."""
 
 from __future__ import annotations
 
@@ -110,7 +110,10 @@ def states(names: dict[str, Any]) -> list[Any]:
     generators = names["gen"], names["numpy_sub"], names["model"].rng, names["table"]["rng"]
     own = names["draw"].__self__, names["state"]._bit_generator
     return [
-        state["has_gauss"], state["gauss"], repr(own[0].bit_generator.state), repr(own[1].state),
+        state["has_gauss"],
+        state["gauss"],
+        repr(own[0].bit_generator.state),
+        repr(own[1].state),
         state["state"]["key"].tolist(),
         state["state"]["pos"],
         *[generator.getstate() for generator in (random, names["python"], names["sub"])],

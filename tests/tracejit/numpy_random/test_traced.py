@@ -1,0 +1,236 @@
+"""Draws in compiled functions: they give NumPy's numbers and leave its states, whatever becomes of a call."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tracejit as tj
+
+from ...rotation import SEED
+from .programs import Holder, program, state_of
+
+
+def run(seed: int, path: Path, wrapped: Any) -> list[Any]:
+    """What calls of a program give, each with the states after it; an error by its class."""
+    text, generators = program(seed)
+    path.write_text(text)
+    made = generators.make(seed)
+    names: dict[str, Any] = {"np": np}
+    for i, generator in enumerate(made):
+        names |= {f"g{i}": generator, f"holder{i}": Holder(generator)}
+    exec(compile(text, str(path), "exec"), names)
+    function, outcome = wrapped(names["f"]), list[Any]()
+    arguments = [made[i] for i, place in enumerate(generators.places) if place == "argument"]
+    for n in (6, 0, 11):
+        try:
+            results = [float(value) for value in function(n, *arguments)]
+        except ValueError as error:
+            results = [str(isinstance(error, ValueError))]  # type: ignore[list-item]
+        outcome.append((results, [state_of(generator) for generator in made]))
+    return outcome
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_programs_draw_numpys_numbers(number: int, tmp_path: Path) -> None:
+    seed = SEED * 1000 + number
+    print(f"program({seed})")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours = run(seed, tmp_path / "program.py", lambda function: tj.jit(function, loops="compiled"))
+    theirs = run(seed, tmp_path / "program.py", lambda function: function)
+    for (results, states), (expected, ends) in zip(ours, theirs, strict=True):
+        assert states == ends
+        for result, value in zip(results, expected, strict=True):  # sums are joined with products
+            assert result == value or math.isclose(result, value, rel_tol=1e-12) or math.isnan(value)
+
+
+def walk(mean: Any, deviation: Any, n: int, rng: Any) -> Any:
+    """A sum whose derivative by the deviation is made of the numbers that are drawn."""
+    s = mean * 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.normal(mean, deviation)
+    return s
+
+
+def generator() -> np.random.Generator:
+    return np.random.default_rng(SEED)
+
+
+def drawn_numbers(n: int) -> tuple[float, str]:
+    """The derivative of `walk` by the deviation, and the state behind."""
+    rng, s = generator(), 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.normal()
+    return s, state_of(rng)
+
+
+def test_gradients_see_the_numbers_of_the_forward_run() -> None:
+    expected, state = drawn_numbers(9)
+    compiled = tj.jit(tj.grad(walk, argnums=1))
+    for _ in range(2):
+        rng = generator()
+        np.testing.assert_allclose(compiled(1.5, 2.0, 9, rng), expected, rtol=1e-12)
+        assert state_of(rng) == state
+
+
+def test_gradients_on_the_tape_do_not_draw_again() -> None:
+    expected, state = drawn_numbers(9)
+    rng, deviation = generator(), tj.tensor(2.0, requires_grad=True)
+    result = tj.jit(walk)(1.5, deviation, 9, rng)
+    rng.random()
+    after = state_of(rng)
+    result.backward()
+    assert deviation.grad is not None
+    np.testing.assert_allclose(deviation.grad, expected, rtol=1e-12)
+    assert state_of(rng) == after
+    other, same = generator(), tj.tensor(2.0)
+    tj.jit(walk)(1.5, same, 9, other)
+    assert state_of(other) == state
+
+
+def failing(n: int, rng: Any) -> float:
+    """Draws until a parameter is negative."""
+    s = 0.0
+    for i in range(n):
+        s += rng.normal(0.0, 3.0 - i)
+    return s
+
+
+def test_a_call_that_fails_leaves_pythons_state() -> None:
+    states = []
+    for function in (failing, tj.jit(failing)):
+        rng = generator()
+        with pytest.raises(ValueError, match="scale < 0"):
+            function(6, rng)
+        states.append(state_of(rng))
+    assert states[0] == states[1] != state_of(generator())
+
+
+def difference(n: int, a: Any, b: Any) -> float:
+    s = 0.0
+    for _ in range(n):
+        s += a.random() - b.random()
+    return s
+
+
+def test_one_generator_by_two_names_runs_as_python() -> None:
+    ours, theirs = generator(), generator()
+    compiled = tj.jit(difference)
+    with pytest.warns(tj.UncompiledCallWarning, match="one generator of NumPy's by two names"):
+        result = compiled(9, ours, ours)
+    assert float(result) == difference(9, theirs, theirs)
+    assert state_of(ours) == state_of(theirs)
+    shared = np.random.PCG64(3)
+    first, second = np.random.Generator(shared), np.random.Generator(shared)
+    assert float(compiled(9, first, second)) == difference(9, *[np.random.Generator(np.random.PCG64(3))] * 2)
+
+
+def of_gammas(n: int, rng: Any) -> float:
+    s = 0.0
+    for _ in range(n):
+        s += rng.gamma(2.0)
+    return s
+
+
+def of_arrays(n: int, rng: Any) -> float:
+    s = 0.0
+    for _ in range(n):
+        s += rng.normal(size=2).sum()
+    return s
+
+
+@pytest.mark.parametrize("function", [of_gammas, of_arrays])
+def test_draws_of_an_argument_that_are_not_compiled_run_as_python(function: Any) -> None:
+    ours, theirs = generator(), generator()
+    with pytest.warns(tj.UncompiledCallWarning, match="is not compiled"):
+        result = tj.jit(function)(9, ours)
+    assert float(result) == function(9, theirs)
+    assert state_of(ours) == state_of(theirs)
+
+
+def count(n: int, rng: Any) -> int:
+    c = 0
+    for _ in range(n):
+        c += rng.integers(0, 10)
+    return c
+
+
+def test_calls_in_threads_draw_one_after_the_other() -> None:
+    compiled, ours, theirs = tj.jit(count), generator(), generator()
+    compiled(3, generator())
+    results: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: results.extend(int(compiled(500, ours)) for _ in range(10)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == sorted(int(count(500, theirs)) for _ in range(40))
+    assert state_of(ours) == state_of(theirs)
+
+
+RNG = generator()
+
+
+def of_global(n: int) -> float:
+    s = 0.0
+    for _ in range(n):
+        s += RNG.random()
+    return s
+
+
+def test_a_name_that_gets_another_generator_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = tj.jit(of_global)
+    for make in (np.random.PCG64, np.random.PCG64, np.random.Philox):
+        outcomes = []
+        for function in (of_global, compiled):
+            monkeypatch.setitem(of_global.__globals__, "RNG", np.random.Generator(make(5)))
+            outcomes.append((float(function(7)), state_of(RNG)))
+        assert outcomes[0] == outcomes[1]
+
+
+def deciding(x: float) -> float:
+    if RNG.random() < 0.5:
+        return x + 1.0
+    return x - RNG.random()
+
+
+def test_paths_that_draws_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = []
+    for function in (deciding, tj.jit(deciding)):
+        monkeypatch.setitem(of_global.__globals__, "RNG", generator())
+        outcomes.append(([float(function(1.0)) for _ in range(30)], state_of(RNG)))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_a_mapped_function_does_not_draw() -> None:
+    with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
+        tj.jit(tj.vmap(lambda x: x + RNG.random()))(np.zeros(3))
+    with pytest.raises(tj.TraceError, match="from outside a loop body, a branch or a mapped function"):
+        tj.jit(lambda x, rng: tj.vmap(lambda y: y + rng.random())(x))(np.zeros(3), generator())
+
+
+def test_the_words_of_a_state_are_no_generator() -> None:
+    compiled = tj.jit(lambda x, rng: x * 2)
+    assert float(compiled(2.0, generator())) == 4.0
+    assert float(compiled(2.0, np.zeros(6, np.uint64))) == 4.0
+    text = str(compiled.explain())
+    assert "Generator(PCG64)" in text
+    assert "u64[6]" in text
+
+
+def test_loops_are_compiled() -> None:
+    compiled = tj.jit(count)
+    compiled(3, generator())
+    text = str(compiled.explain())
+    assert "compiled: a number of steps that depends on values" in text
+    assert "everything is native code" in text
