@@ -31,7 +31,7 @@ FLOORS = (
     "runtime.compilation", "runtime.denormals", "runtime.executable", "runtime.timing",
     # eager tensors and traces
     "version", "provided", "state", "callback_results", "pytree", "location", "tensors", "generator",
-    "generator_states", "arrivals", "sending", "missing_names", "frontend", "tape", "tracing", "arguments",
+    "arrivals", "sending", "missing_names", "frontend", "tape", "tracing", "arguments",
     "surface", "dispatch",
     # functions of arrays, and functions of functions
     "array", "linalg", "backward", "transforms", "autograd", "control", "callbacks", "tracebacks", "random",

@@ -361,7 +361,7 @@ class Emitter(OperationWriter):
         other = Reg("poison", x.dtype, x.lanes) if y is None else y
         return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
 
-    def call_by_lanes(self, name: str, dtype: str, *operands: Reg) -> Reg:
+    def call_elementwise(self, name: str, dtype: str, *operands: Reg) -> Reg:
         """The results of the external function `name`, which takes and gives numbers: one call per lane."""
         lanes = max(operand.lanes for operand in operands)
         if lanes == 1:

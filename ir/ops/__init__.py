@@ -5,7 +5,6 @@ from __future__ import annotations
 from ..registry import OPS
 from . import (  # noqa: F401
     arithmetic,
-    bits,
     callbacks,
     complex_numbers,
     contraction,

@@ -15,7 +15,6 @@ from ..base.records import record
 from ..frontend.usage import Number
 from ..frontend.values import Source
 from ..generator import Draws
-from ..generator_states import GeneratorState
 from ..ir.dtypes import as_dtype
 from ..ir.graph import Function
 from ..ir.types import TensorType
@@ -24,6 +23,7 @@ from ..jitted.captures import bind
 from ..jitted.function import JitFunction
 from ..jitted.signatures import argument_path
 from ..pytree import TreeDef, flatten, tree_map
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments

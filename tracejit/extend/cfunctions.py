@@ -109,7 +109,7 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
         dtype = SHORT_NAME[op.infer(types, attrs)[0].dtype]
         taken = function.arguments or ("f64",) * len(operands)
         converted = [b.cast(operand, argument) for operand, argument in zip(operands, taken, strict=True)]
-        results = b.call_by_lanes(c_function_symbol(function.address), function.result, *converted)
+        results = b.call_elementwise(c_function_symbol(function.address), function.result, *converted)
         return b.cast(results, dtype)
 
     return emit

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..generator_states import kind_of
+from ..tensors.generator_states import kind_of
 from ..tensors.tensor import Tensor
 from .asking import Asking
 from .attributes import SEQUENCES, Attributes

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..base.records import record
 from ..generator import Draws
-from ..generator_states import GeneratorState, kind_of
+from ..tensors.generator_states import GeneratorState, kind_of
 
 #: The result of `Source.read` where there is nothing.
 MISSING: Final = object()

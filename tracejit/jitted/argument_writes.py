@@ -34,7 +34,6 @@ from ..base.errors import (
 )
 from ..base.loading import LazyModule
 from ..base.records import record
-from ..generator_states import GeneratorState
 from ..ir.dataflow import acts
 from ..ir.dtypes import is_differentiable
 from ..ir.graph import Value
@@ -44,6 +43,7 @@ from ..runtime.executable import Executable
 from ..runtime.observing import OBSERVER
 from ..state import STATE
 from ..tape.views import overlaps_itself
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
 from .aliasing import NOTHING, Outside, check_aliases

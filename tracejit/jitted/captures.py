@@ -18,7 +18,7 @@ from ..base.user_code import user_stacklevel
 from ..frontend.guards import ChangedGuard, Guard, same_content
 from ..frontend.usage import Number, Numbers, Uses
 from ..frontend.values import Source
-from ..generator_states import GeneratorState
+from ..tensors.generator_states import GeneratorState
 from ..tracing.traces import Traced
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from ..base.errors import DTypeError, TraceError
 from ..base.loading import LazyModule
-from ..generator_states import LAYOUTS, GeneratorState, kind_of
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype, default_dtype
 from ..ir.graph import Value
 from ..ir.types import TensorType, tensor_type
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
+from ..tensors.generator_states import LAYOUTS, GeneratorState, kind_of
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import scalar_type
 

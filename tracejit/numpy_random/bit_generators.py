@@ -14,7 +14,10 @@ from ..array.elementwise import floats
 from ..array.indexing.writing import replace, writes_memory
 from ..control.branches import cond
 from ..dispatch.dispatch import apply
-from ..generator_states import (
+from ..ir.dtypes import BY_NAME, FLOAT64, INT64
+from ..ir.registry import OPS
+from ..state import STATE
+from ..tensors.generator_states import (
     TWISTER_DISTANCE,
     TWISTER_IS_PARTIAL,
     TWISTER_LOWER,
@@ -23,9 +26,6 @@ from ..generator_states import (
     TWISTER_UPPER,
     TWISTER_WORDS,
 )
-from ..ir.dtypes import BY_NAME, FLOAT64, INT64
-from ..ir.registry import OPS
-from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 
 UINT64: Final = BY_NAME["u64"]

@@ -14,8 +14,8 @@ from ..array.elementwise import floats, ufuncs
 from ..control.branches import cond
 from ..control.loops import while_loop
 from ..dispatch.dispatch import apply
-from ..generator_states import GAUSS, HAS_GAUSS
 from ..ir.registry import OPS
+from ..tensors.generator_states import GAUSS, HAS_GAUSS
 from ..tensors.tensor import Tensor, wrap
 from . import ziggurat
 from .bit_generators import (

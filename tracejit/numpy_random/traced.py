@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..base.errors import UncompilableError
-from ..generator_states import GeneratorState, kind_of
 from ..state import STATE
+from ..tensors.generator_states import GeneratorState, kind_of
 from ..tensors.tensor import Tensor
 from . import generators
 from .bit_generators import BIT_GENERATORS

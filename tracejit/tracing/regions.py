@@ -9,13 +9,13 @@ import numpy as np
 
 from ..base.errors import TraceError
 from ..generator import Generator
-from ..generator_states import GeneratorState
 from ..ir.dataflow import silent
 from ..ir.dtypes import BOOL
 from ..ir.graph import Instruction, Value
 from ..ir.interpreter import run_instruction
 from ..ir.registry import OPS
 from ..ir.types import TensorType
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Array, Tensor, wrap
 from .branches import needed_for
 from .tracer import Tracer, as_value, tracing

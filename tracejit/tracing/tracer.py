@@ -19,7 +19,6 @@ from ..base.user_code import is_user_file
 from ..frontend.guards import kept_content, same_content
 from ..frontend.rewritten import original, original_site
 from ..generator import Draws, Generator
-from ..generator_states import LAYOUTS, GeneratorState
 from ..ir.builder import PLANS, Builder, operand_of
 from ..ir.dtypes import (
     BOOL,
@@ -42,6 +41,7 @@ from ..location import user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from ..tape.views import ViewStep, share
+from ..tensors.generator_states import LAYOUTS, GeneratorState
 from ..tensors.tensor import Array, Tensor, as_array, wrap
 from .branches import Branches
 from .integers import Integers

@@ -26,7 +26,7 @@ RANDOM_STATE_INTEGERS = (
     "randint(k + 1)", "randint(2**32) % 7", "randint(-2**63, 2**63 - 1, dtype=np.int64) % 5",
     "randint(0, 2**33 + k) % 4",
 )  # fmt: skip
-#: How a program comes by a generator.
+#: Ways by which a program comes by a generator.
 PLACES = ("argument", "global", "attribute", "np.random")
 KINDS = ("PCG64", "PCG64", "MT19937", "SFC64", "Philox", "PCG64DXSM", "RandomState")
 

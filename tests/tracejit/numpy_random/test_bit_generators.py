@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.generator_states import GeneratorState, kind_of
 from tracejit.numpy_random.bit_generators import BIT_GENERATORS
+from tracejit.tensors.generator_states import GeneratorState, kind_of
 
 from ...rotation import SEED
 from .programs import state_of

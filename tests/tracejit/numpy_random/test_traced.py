@@ -18,7 +18,7 @@ from .programs import Holder, program, state_of
 
 
 def run(seed: int, path: Path, wrapped: Any) -> list[Any]:
-    """What calls of a program give, each with the states after it; an error by its class."""
+    """The results of calls of a program, each with the states after it; an error by its class."""
     text, generators = program(seed)
     path.write_text(text)
     made = generators.make(seed)

@@ -14,12 +14,12 @@ from ...callback_results import KeptResults
 from ...frontend.guards import Guard
 from ...frontend.values import Source
 from ...generator import Draws
-from ...generator_states import GeneratorState
 from ...ir.dataflow import acts
 from ...ir.dtypes import SHORT_NAME, as_dtype
 from ...ir.graph import Function
 from ...pytree import TreeDef, flatten
 from ...state import STATE
+from ...tensors.generator_states import GeneratorState
 from ...tensors.tensor import Tensor, wrap
 from ...tracing.branches import Decision
 from ..aliasing import NoAlias

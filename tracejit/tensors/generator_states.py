@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .base.loading import Loaded
-from .base.records import record
-from .tensors.tensor import Array
+from ..base.loading import Loaded
+from ..base.records import record
+from .tensor import Array
 
 _WORD: Final = (1 << 64) - 1
 _GENERATOR: Final = Loaded("numpy.random:Generator")
@@ -34,8 +34,8 @@ def _pcg_words(state: Any) -> list[int]:
     return [*halves, *_buffered(state)]
 
 
-def _pcg_state(words: list[int], state: Any) -> None:
-    high, low, inc_high, inc_low, *buffered = words
+def _pcg_state(words: Array, state: Any) -> None:
+    high, low, inc_high, inc_low, *buffered = words.tolist()
     state["state"] = {"state": high << 64 | low, "inc": inc_high << 64 | inc_low}
     _buffer(state, buffered)
 
@@ -48,19 +48,19 @@ def _philox_words(state: Any) -> list[int]:
     ]  # fmt: skip
 
 
-def _philox_state(words: list[int], state: Any) -> None:
-    state["state"] = {"counter": np.array(words[:4], np.uint64), "key": np.array(words[4:6], np.uint64)}
-    state["buffer"], state["buffer_pos"] = np.array(words[6:10], np.uint64), words[10]
-    _buffer(state, words[11:])
+def _philox_state(words: Array, state: Any) -> None:
+    state["state"] = {"counter": words[:4].copy(), "key": words[4:6].copy()}
+    state["buffer"], state["buffer_pos"] = words[6:10].copy(), int(words[10])
+    _buffer(state, words[11:].tolist())
 
 
 def _sfc_words(state: Any) -> list[int]:
     return [*map(int, state["state"]["state"]), *_buffered(state)]
 
 
-def _sfc_state(words: list[int], state: Any) -> None:
-    state["state"] = {"state": np.array(words[:4], np.uint64)}
-    _buffer(state, words[4:])
+def _sfc_state(words: Array, state: Any) -> None:
+    state["state"] = {"state": words[:4].copy()}
+    _buffer(state, words[4:].tolist())
 
 
 def _buffered(state: Any) -> tuple[int, int]:
@@ -72,19 +72,22 @@ def _buffer(state: Any, words: list[int]) -> None:
     state["has_uint32"], state["uinteger"] = words
 
 
-def _twister_words(state: Any) -> list[int]:
-    gauss = int(np.float64(state.get("gauss", 0.0)).view(np.uint64))
-    return [*state["state"]["key"].tolist(), state["state"]["pos"], 0, state.get("has_gauss", 0), gauss]
+def _twister_words(state: Any) -> Array:
+    words = np.zeros(GAUSS + 1, np.uint64)
+    words[:TWISTER_WORDS], words[TWISTER_POSITION] = state["state"]["key"], state["state"]["pos"]
+    words[HAS_GAUSS] = state.get("has_gauss", 0)
+    words[GAUSS:].view(np.float64)[0] = state.get("gauss", 0.0)
+    return words
 
 
-def _twister_state(words: list[int], state: Any) -> None:
-    key, position = np.array(words[:TWISTER_WORDS], np.uint32), words[TWISTER_POSITION]
+def _twister_state(words: Array, state: Any) -> None:
+    key, position = words[:TWISTER_WORDS].astype(np.uint32), int(words[TWISTER_POSITION])
     if words[TWISTER_IS_PARTIAL]:
         twist_rest(key, position)
     state["state"] = {"key": key, "pos": position}
     if "has_gauss" in state:
-        state["has_gauss"] = words[HAS_GAUSS]
-        state["gauss"] = float(np.uint64(words[GAUSS]).view(np.float64))
+        state["has_gauss"] = int(words[HAS_GAUSS])
+        state["gauss"] = float(words[GAUSS:].view(np.float64)[0])
 
 
 def twist_rest(key: Array, position: int) -> None:
@@ -111,8 +114,8 @@ class Layout:
     """
 
     size: int
-    words: Callable[[Any], list[int]]
-    fill: Callable[[list[int], Any], None]
+    words: Callable[[Any], Any]
+    fill: Callable[[Array, Any], None]
 
 
 #: The layouts by the class of the bit generator; that of the state behind ``np.random`` is `RandomState`.
@@ -163,12 +166,12 @@ class GeneratorState:
 
     def peek(self) -> Array:
         """The words of the state as it is now."""
-        return np.array(LAYOUTS[self.kind].words(self._state()), np.uint64)
+        return np.asarray(LAYOUTS[self.kind].words(self._state()), np.uint64)
 
     def write(self, words: Array) -> None:
         """Give the generator the state with these `words`."""
         state = self._state()
-        LAYOUTS[self.kind].fill(words.tolist(), state)
+        LAYOUTS[self.kind].fill(words, state)
         if self.kind == "RandomState":
             self.generator.set_state(state)
         else:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tracejit.generator_states import LAYOUTS, GeneratorState, kind_of, twist_rest
+from tracejit.tensors.generator_states import LAYOUTS, GeneratorState, kind_of, twist_rest
 
-from .numpy_random.programs import state_of
+from ..numpy_random.programs import state_of
 
 
 class OwnGenerator(np.random.Generator):
