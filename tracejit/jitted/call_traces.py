@@ -55,6 +55,12 @@ class ChosenArrayError(UncompilableError):
     advice = "write a copy"
 
 
+class MixedDrawsError(UncompilableError):
+    """A call that draws from one generator, which it makes, what is compiled and what is not."""
+
+    advice = "draw from a generator for each"
+
+
 @record(eq=False)
 class CallTrace:
     """A trace of a call.
@@ -129,6 +135,10 @@ def trace_call(
                 STATE.unformatted = outer
             if unformatted:
                 raise unformatted[0]
+            if any(made.is_mixed() for made in STATE.tracer.made_generators.values()):
+                raise MixedDrawsError(
+                    f"{name} draws from a generator that it makes also what is not compiled"
+                )
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..array import creation, joining
 from ..array.elementwise import floats, ufuncs
 from ..array.operands import given_as_scalar
-from ..base.loading import LazyModule, load_module
+from ..base.loading import LazyModule, Loaded, load_module
 from ..dispatch.dispatch import apply
 from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
@@ -26,6 +26,7 @@ from ..frontend.libraries.library import (
     OF_SCIPY,
     TRANSFORMS,
     array_parameters,
+    changes_generator,
     takes_integers,
 )
 from ..frontend.libraries.origins import is_user_function
@@ -315,6 +316,8 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 }
 
 
+#: Functions and classes of NumPy's that make generators of random numbers.
+_MAKERS: Final = Loaded("numpy.random:default_rng", "numpy.random:Generator", "numpy.random:RandomState")
 #: Functions that call the function that they get first.
 _CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
 #: Names of NumPy's and of our functions that call functions that they get.
@@ -329,6 +332,10 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
+    if changes_generator(function):
+        return draws.setting(function)
+    if _MAKERS.holds(function):
+        return draws.making(_of_integers(function) if takes_integers(function) else function)
     if takes_integers(function):
         return _of_integers(function)
     if isinstance(function, ARRAY_FUNCTIONS):
@@ -340,11 +347,9 @@ def everywhere(function: Any) -> Any:
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
-    drawn = (
-        draws.traced_draw(function) if isinstance(getattr(function, "__self__", None), GENERATORS()) else None
-    )
-    if drawn is not None:
-        return _drawing(drawn, function)
+    if isinstance(getattr(function, "__self__", None), GENERATORS()):
+        drawn = draws.traced_draw(function)
+        return function if drawn is None else _drawing(drawn, function)
     module = getattr(function, "__module__", None)
     if isinstance(module, str) and module.startswith(OF_SCIPY):
         return of_scipy(function, module)

@@ -26,7 +26,7 @@ from ..tensors.generator_states import (
     TWISTER_UPPER,
     TWISTER_WORDS,
 )
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Array, Tensor, wrap
 
 UINT64: Final = BY_NAME["u64"]
 #: The low half of a word.
@@ -36,6 +36,13 @@ LOW: Final = (1 << 32) - 1
 def word(value: int) -> Tensor:
     """The constant `value` as a word."""
     return wrap(STATE.tracer.scalar(value, UINT64))
+
+
+def constant_words(words: Array) -> Tensor:
+    """The constant `words` of a state."""
+    tracer = STATE.tracer
+    value = tracer.constant(data=tuple(words.tolist()), shape=words.shape, dtype=words.dtype)
+    return wrap(tracer.apply(OPS["copy"], (value,), {}))
 
 
 def as_word(x: Any) -> Any:

@@ -13,9 +13,10 @@ from ..ir.dtypes import FLOAT64, INT64
 from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..state import STATE
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Tensor, wrap
 from . import distributions
-from .bit_generators import BitGenerator, as_integer, as_word
+from .bit_generators import BitGenerator, as_integer, as_word, constant_words, overwrite
 
 
 class Uncovered(Exception):
@@ -228,6 +229,12 @@ class RandomStateDraws(_Draws):
     def standard_exponential(self, size: Any = None) -> Any:
         _single(size)
         return _weak(distributions.legacy_exponential(self.bits))
+
+    def seed(self, seed: Any = None) -> None:
+        if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool):
+            raise Uncovered
+        words = GeneratorState(np.random.RandomState(seed), "RandomState").peek()
+        overwrite(self.bits.words, constant_words(words))
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
         if size is not None or (dtype is not int and np.dtype(dtype) != np.int64):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..base.errors import UncompilableError
+from ..base.loading import Loaded
 from ..state import STATE
 from ..tensors.generator_states import GeneratorState, kind_of
 from ..tensors.tensor import Tensor
@@ -15,6 +16,7 @@ from . import generators
 from .bit_generators import BIT_GENERATORS
 from .generators import GeneratorDraws, RandomStateDraws
 
+_OF_NUMPY: Final = Loaded("numpy.random:rand")
 Uncovered: Final = generators.Uncovered
 #: The draws that are compiled, by the class with their methods.
 _METHODS: Final = {
@@ -24,7 +26,7 @@ _METHODS: Final = {
 
 
 class NotCompiledError(UncompilableError):
-    """A draw that is not compiled, of a generator that is an argument."""
+    """A draw that is not compiled, of a generator that is an argument; or a change of a generator's state."""
 
     advice = "draw single numbers, or draw before the call and pass what was drawn"
 
@@ -64,6 +66,35 @@ class TracedGenerator:
                 raise NotCompiledError(f"{label} is not compiled with these arguments") from None
 
         return call
+
+
+def making(function: Any) -> Callable[..., Any]:
+    """`function`, which makes a generator of NumPy's, and notes that in the trace."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        generator = function(*arguments, **options)
+        kind = kind_of(generator)
+        if kind is not None and STATE.tracer.generator_words(GeneratorState(generator, kind)) is None:
+            STATE.tracer.make_generator(GeneratorState(generator, kind))
+        return generator
+
+    return call
+
+
+def setting(function: Any) -> Callable[..., Any]:
+    """`function`, which gives a generator another state, in a trace."""
+    owner = getattr(function, "__self__", None) or _OF_NUMPY()[0].__self__
+
+    def call(*arguments: Any, **options: Any) -> None:
+        drawn = traced_draw(getattr(owner, function.__name__))
+        if drawn is None:
+            raise NotCompiledError(f"{function.__name__} of a generator of NumPy's is not compiled")
+        try:
+            drawn(*arguments, **options)
+        except Uncovered:
+            raise NotCompiledError(f"{function.__name__} is not compiled with these arguments") from None
+
+    return call
 
 
 def traced_draw(function: Any) -> Callable[..., Any] | None:

@@ -48,11 +48,13 @@ def refuse_draws(name: str, uses: Uses, trace: Callable[..., T], *arguments: Any
 
 
 def reached_generators(uses: Uses) -> frozenset[int]:
-    """The identities of the generators of NumPy's that the function reaches, and has not made."""
+    """The identities of the generators of NumPy's that the function reaches, and whose states it does not
+    set."""
     owners = [place.value for place in uses.generators.values()]
     owners += [function.__self__ for function in _OF_NUMPY()]
     owners += [owner for owner in uses.frozen.values() if isinstance(owner, GENERATORS())]
-    return frozenset(map(id, owners))
+    kept = [owner for owner in owners if (id(_bits(owner)), "state") not in uses.stores]
+    return frozenset(map(id, kept))
 
 
 def _error(name: str, call: str) -> TraceError:

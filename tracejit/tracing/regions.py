@@ -129,6 +129,8 @@ class RegionTracer(Tracer):
     def generator_words(self, state: GeneratorState) -> Tensor | None:
         if self.no_draws and not self.repeats:  # of a mapped function
             return None
+        if id(state.bits) in self.made_generators:
+            return super().generator_words(state)
         return self._around.generator_words(state)
 
 

@@ -75,6 +75,29 @@ _SLICE, _RESHAPE = OPS["slice"], OPS["reshape"]
 _SCALAR: Final[Attrs] = {"shape": ()}
 
 
+class MadeGenerator:
+    """A generator of NumPy's that a traced function has made, whose `words` are in the trace: its real
+    `state` stays what it was when the function made it."""
+
+    def __init__(self, state: GeneratorState, before: Array, words: Tensor) -> None:
+        self.state, self._before, self._words = state, before, words
+        self._is_drawn = False
+
+    def draw(self) -> Tensor | None:
+        """The words for a draw of the trace; None where the real generator was drawn from first."""
+        if not self._is_drawn and self._has_changed():
+            return None
+        self._is_drawn = True
+        return self._words
+
+    def is_mixed(self) -> bool:
+        """Whether the trace and NumPy both have drawn from it."""
+        return self._is_drawn and self._has_changed()
+
+    def _has_changed(self) -> bool:
+        return not np.array_equal(self.state.peek(), self._before)
+
+
 class Tracer(Builder):
     """The graph of one running trace."""
 
@@ -133,6 +156,8 @@ class Tracer(Builder):
         #: The states that were drawn from, with the tensors that hold their words, by the identity of the bit
         #: generator.
         self.generator_states: dict[int, tuple[GeneratorState, Tensor]] = {}
+        #: The generators of NumPy's that the function has made in this trace, by the same.
+        self.made_generators: dict[int, MadeGenerator] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -399,9 +424,12 @@ class Tracer(Builder):
         return state, draws.count - 1
 
     def generator_words(self, state: GeneratorState) -> Tensor | None:
-        """The tensor of the words of a generator's `state`, which a call reads before and writes after; None
-        where that is not so: of a generator that the function makes, in traces within a trace, and in those
+        """The tensor of the words of a generator's `state`, which a call reads before and writes after unless
+        the function makes the generator. None where that is not so: in traces within a trace, and in those
         that are no call's."""
+        made = self.made_generators.get(id(state.bits))
+        if made is not None:
+            return made.draw() if made.state.kind == state.kind else None
         known = self.generator_states.get(id(state.bits))
         if known is None:
             if id(state.generator) not in self.generators:
@@ -411,6 +439,13 @@ class Tracer(Builder):
             self.captures[id(state.bits)] = (state, words)
             known = self.generator_states[id(state.bits)] = (state, wrap(words))
         return known[1] if known[0].kind == state.kind else None
+
+    def make_generator(self, state: GeneratorState) -> None:
+        """Note that the function has made a generator with this `state`."""
+        words = state.peek()
+        value = self.constant(data=tuple(words.tolist()), shape=words.shape, dtype=words.dtype)
+        tensor = wrap(self.apply(OPS["copy"], (value,), {}))
+        self.made_generators[id(state.bits)] = MadeGenerator(state, words, tensor)
 
     def written_generators(self) -> list[tuple[int, Tensor]]:
         """The positions, among what is captured, of the states that were drawn from, and their words now."""

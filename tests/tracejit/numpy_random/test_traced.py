@@ -234,3 +234,113 @@ def test_loops_are_compiled() -> None:
     text = str(compiled.explain())
     assert "compiled: a number of steps that depends on values" in text
     assert "everything is native code" in text
+
+
+def with_own(n: int) -> float:
+    rng, s = np.random.default_rng(3), 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.normal()
+    return s
+
+
+def with_own_bits(n: int) -> float:
+    rng, s = np.random.Generator(np.random.Philox(3)), 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.random()
+    return s + rng.random()
+
+
+def with_own_state(n: int) -> float:
+    rng = np.random.RandomState(3)
+    s = rng.rand()
+    for i in range(n):
+        if i == 2:
+            rng.seed(7)
+        s = 0.5 * s + rng.normal()
+    return s
+
+
+def seeded(n: int) -> float:
+    np.random.seed(4)
+    s = 0.0
+    for _ in range(n):
+        s = 0.5 * s + np.random.randn()
+    return s
+
+
+def seed_zero() -> None:
+    np.random.seed(0)
+
+
+def seeded_elsewhere(n: int) -> float:
+    seed_zero()
+    return n * np.random.rand()
+
+
+def seeded_in_steps(n: int) -> float:
+    s = 0.0
+    for i in range(n):
+        if i % 3 == 1:
+            np.random.seed(5)
+        s = 0.5 * s + np.random.randn()
+    return s
+
+
+@pytest.mark.parametrize("start", [0, 4, 9])
+@pytest.mark.parametrize(
+    "function", [with_own, with_own_bits, with_own_state, seeded, seeded_elsewhere, seeded_in_steps]
+)
+def test_generators_with_seeds(function: Any, start: int) -> None:
+    outcomes = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for run in (function, tj.jit(function)):
+            np.random.seed(start)
+            results = [float(run(n)) for n in (7, 12, 7)]
+            outcomes.append((results, state_of(np.random.mtrand._rand)))  # type: ignore[attr-defined]
+    np.testing.assert_allclose(outcomes[0][0], outcomes[1][0], rtol=1e-13)
+    assert outcomes[0][1] == outcomes[1][1]
+
+
+def mixed_later(n: int) -> float:
+    rng, s = np.random.default_rng(3), 0.0
+    for _ in range(n):
+        s = 0.5 * s + rng.normal()
+    return s + rng.permutation(5)[0]
+
+
+def put_back(n: int) -> float:
+    state: Any = np.random.get_state()
+    s = n * np.random.rand()
+    np.random.set_state(state)
+    return s
+
+
+@pytest.mark.parametrize("function", [mixed_later, put_back])
+def test_states_that_are_not_followed_run_as_python(function: Any) -> None:
+    compiled = tj.jit(function)
+    np.random.seed(3)
+    with pytest.warns(tj.UncompiledCallWarning, match="not compiled"):
+        result = compiled(12)
+    state = state_of(np.random.mtrand._rand)  # type: ignore[attr-defined]
+    np.random.seed(3)
+    assert float(result) == function(12)
+    assert state == state_of(np.random.mtrand._rand)  # type: ignore[attr-defined]
+
+
+START: Any = np.random.PCG64(SEED).state
+
+
+def with_a_state(n: int) -> float:
+    RNG.bit_generator.state = START
+    s = 0.0
+    for _ in range(n):
+        s += RNG.random()
+    return s
+
+
+def test_a_function_that_sets_a_state_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(of_global.__globals__, "RNG", generator())
+    RNG.bit_generator.state = START
+    with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
+        tj.jit(with_a_state)(9)
