@@ -316,8 +316,8 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 }
 
 
-#: Functions and classes of NumPy's that make generators of random numbers.
-_MAKERS: Final = Loaded("numpy.random:default_rng", "numpy.random:Generator", "numpy.random:RandomState")
+#: Makers of generators of random numbers from seeds.
+_MAKERS: Final = Loaded("numpy.random:default_rng", "numpy.random:RandomState")
 #: Functions that call the function that they get first.
 _CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
 #: Names of NumPy's and of our functions that call functions that they get.

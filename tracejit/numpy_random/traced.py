@@ -16,6 +16,7 @@ from . import generators
 from .bit_generators import BIT_GENERATORS
 from .generators import GeneratorDraws, RandomStateDraws
 
+_SEEDS: Final = Loaded("builtins:int", "numpy:integer", "numpy.random:SeedSequence")
 _OF_NUMPY: Final = Loaded("numpy.random:rand")
 Uncovered: Final = generators.Uncovered
 #: The draws that are compiled, by the class with their methods.
@@ -69,12 +70,17 @@ class TracedGenerator:
 
 
 def making(function: Any) -> Callable[..., Any]:
-    """`function`, which makes a generator of NumPy's, and notes that in the trace."""
+    """`function`, which makes a generator of NumPy's, and notes that in the trace where it gets a seed."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         generator = function(*arguments, **options)
         kind = kind_of(generator)
-        if kind is not None and STATE.tracer.generator_words(GeneratorState(generator, kind)) is None:
+        of_seed = all(isinstance(value, _SEEDS()) for value in (*arguments, *options.values()))
+        if (
+            of_seed
+            and kind is not None
+            and STATE.tracer.generator_words(GeneratorState(generator, kind)) is None
+        ):
             STATE.tracer.make_generator(GeneratorState(generator, kind))
         return generator
 
