@@ -273,7 +273,7 @@ def _captures(
         if isinstance(holder, (Draws, GeneratorState)):
             raise TraceError(
                 f"export: {summary} draws from {holder}, which is in Python; pass a key as an argument, as "
-                "tj.random.key makes them"
+                "tj.random.key makes them, or a generator of NumPy's"
             )
         if isinstance(holder, Number):
             value = holder.peek()

@@ -107,9 +107,13 @@ def donated_leaves(
     for shape, donated in children:
         behind = first + count_leaves(shape)
         if donated:
-            leaves |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
+            leaves |= {leaf for leaf in range(first, behind) if _has_memory(types[leaf])}
         first = behind
     return frozenset(leaves)
+
+
+def _has_memory(leaf_type: LeafType) -> bool:
+    return not isinstance(leaf_type, str) and not is_generator(leaf_type)
 
 
 def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:

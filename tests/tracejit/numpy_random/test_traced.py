@@ -344,3 +344,43 @@ def test_a_function_that_sets_a_state_is_refused(monkeypatch: pytest.MonkeyPatch
     RNG.bit_generator.state = START
     with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
         tj.jit(with_a_state)(9)
+
+
+@tj.jit
+def inner(n: int, rng: Any) -> float:
+    s = 0.0
+    for _ in range(n):
+        s += rng.random()
+    return s
+
+
+def outer(n: int, rng: Any) -> float:
+    s = 0.0
+    for i in range(n):
+        s += inner(i, rng)
+    return s
+
+
+def of_a_dict(n: int, options: Any) -> float:
+    s = 0.0
+    for _ in range(n):
+        s = 0.5 * s + options["rng"].normal()
+    return s
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "arguments"),
+    [
+        (outer, {}, lambda rng: (9, rng)),
+        (of_a_dict, {}, lambda rng: (9, {"rng": rng})),
+        (walk, {"donate_argnums": (3,)}, lambda rng: (0.5, 2.0, 9, rng)),
+        (walk, {"static_argnums": (3,)}, lambda rng: (0.5, 2.0, 9, rng)),
+    ],
+    ids=["jitted in jitted", "dict", "donated", "static"],
+)
+def test_ways_to_pass_a_generator(function: Any, options: Any, arguments: Any) -> None:
+    ours, theirs = generator(), generator()
+    for _ in range(2):
+        result = tj.jit(function, **options)(*arguments(ours))
+        np.testing.assert_allclose(float(result), function(*arguments(theirs)), rtol=1e-13)
+        assert state_of(ours) == state_of(theirs)
