@@ -53,7 +53,9 @@ def _trace_for(
         _each(watched(iterable, statement, session, reason), body, statement)
         return
     fixed = isinstance(steps.count, int)
-    if fixed and (not steps.count or (session.mode == "auto" and steps.count * statement.size <= SHORT)):
+    # a step in a region cannot ask whether the loop is left
+    short = session.mode == "auto" and not (statement.flag and _in_region())
+    if fixed and (not steps.count or (short and steps.count * statement.size <= SHORT)):
         _each(watched(iterable, statement, session, ""), body, statement)
         return
     variables, asked = Variables(body), decisions_of(STATE.tracer)
