@@ -33,11 +33,12 @@ FLOORS = (
     "runtime.compilation", "runtime.denormals", "runtime.executable", "runtime.timing",
     # eager tensors and traces
     "version", "provided", "state", "callback_results", "pytree", "location", "tensors", "generator",
-    "arrivals", "sending", "missing_names", "frontend", "tape", "tracing", "arguments", "surface", "dispatch",
+    "arrivals", "sending", "missing_names", "frontend", "tape", "tracing", "arguments",
+    "surface", "dispatch",
     # functions of arrays, and functions of functions
     "array", "linalg", "backward", "transforms", "autograd", "control", "callbacks", "tracebacks", "random",
-    "fft", "tree", "nn", "emath", "scipy", "loops", "jitted", "live_graph", "extend", "testing", "export",
-    "carried", "optim", "profiling", "debug",
+    "fft", "tree", "nn", "emath", "scipy", "numpy_random", "loops", "jitted", "live_graph", "extend",
+    "testing", "export", "carried", "optim", "profiling", "debug",
     # the public namespace; what stands on it; and what upper rooms provide for lower ones
     "tracejit", "compat", "dask", "tools", "__main__", "providers",
     "surface.signatures", "surface.stubs", "surface.__main__",

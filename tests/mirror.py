@@ -86,6 +86,7 @@ TESTED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "tracejit/linalg": ("tracejit/linalg",),
     "tracejit/loops": ("tracejit/loops", "python_programs"),
     "tracejit/nn": ("tracejit/nn",),
+    "tracejit/numpy_random": ("tracejit/numpy_random", "tracejit/jitted/test_random_draws.py"),
     "tracejit/optim": ("tracejit/optim",),
     "tracejit/profiling": ("tracejit/tools/profiling",),
     "tracejit/random": ("tracejit/random",),
@@ -243,9 +244,10 @@ UNMIRRORED: Final[Mapping[str, str]] = {
     "tracejit/jitted/guard_tree": "entries nodes paths report shared_paths specializations",
     "tracejit/linalg": "decompositions determinants diagonals norms operands products solutions",
     "tracejit/loops": (
-        "arrays attempts branches calls carries conversion iterations maths origins reports running scalars "
-        "scipy_functions stand_ins statements variables"
+        "arrays attempts branches calls carries conversion growth iterations maths origins reports running "
+        "scalars scipy_functions stand_ins statements variables"
     ),
+    "tracejit/loops/lists": "appends blocks functions stacked_lists",
     "tracejit/loops/source": (
         "definitions descriptions exits expressions functions liveness names refusals rewriting syntax"
     ),

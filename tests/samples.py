@@ -422,6 +422,7 @@ BY_KIND: dict[Kind, Maker] = {
     Kind.CUMULATIVE: _along_axis,
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
+    "libm": lambda op, rng: _of_c_library(op, rng),
     "contiguous": _elementwise,
     "candidate": _elementwise,
     "safe_candidate": _elementwise,
@@ -691,6 +692,33 @@ def _threefry(key: Any, counter: Any) -> Array:
     return np.asarray(words).astype(np.uint64)
 
 
+def _of_words(function: Callable[[int, int], int]) -> Callable[..., Array]:
+    def run(x: Any, y: Any) -> Array:
+        if any(getattr(part, "dtype", None) != np.uint64 for part in (x, y)):
+            raise TypeError("no loop for these types")
+        return np.asarray(np.frompyfunc(lambda a, b: function(int(a), int(b)), 2, 1)(x, y)).astype(np.uint64)
+
+    return run
+
+
+def _view(x: Any, before: Any, after: Any) -> Array:
+    if x.dtype != before:
+        raise TypeError("no loop for this type")
+    return np.asarray(x).view(after)
+
+
+#: Functions of the C library, with what they are outside their domains.
+_DOMAIN: dict[str, Callable[[float], float]] = {
+    "log": lambda x: math.log(x) if x > 0 else -math.inf if x == 0 else math.nan,
+    "log1p": lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan,
+}
+
+
+def _of_c_library(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for shape, function in itertools.product(SHAPES, sorted(_DOMAIN)):
+        yield Sample([mixed_values(np.dtype(np.float64), shape, rng)], {"function": function})
+
+
 def _sech_squared(x: float) -> float:
     return 4.0 * math.exp(-2.0 * abs(x)) / (1.0 + math.exp(-2.0 * abs(x))) ** 2
 
@@ -741,6 +769,10 @@ def _np_strong_convolve(x: Array, w: Array, stride: Any, padding: Any, dilation:
 
 _RENAMED = {
     "threefry": _threefry,
+    "mul_high": _of_words(lambda x, y: x * y >> 64),
+    "float_bits": lambda x: _view(x, np.float64, np.uint64),
+    "bits_float": lambda x: _view(x, np.uint64, np.float64),
+    "libm": lambda x, function: _by_math(_DOMAIN[function])(x),
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
     "bincount": _np_bincount,
     "true_positions": _np_true_positions,

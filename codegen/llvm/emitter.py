@@ -361,6 +361,23 @@ class Emitter(OperationWriter):
         other = Reg("poison", x.dtype, x.lanes) if y is None else y
         return self.arrange("shufflevector", x.dtype, len(lanes), x, other, picks)
 
+    def call_elementwise(self, name: str, dtype: str, *operands: Reg) -> Reg:
+        """The results of the external function `name`, which takes and gives numbers: one call per lane."""
+        lanes = max(operand.lanes for operand in operands)
+        if lanes == 1:
+            return self.call(name, dtype, 1, *operands)
+        results = constant(0, dtype, lanes)
+        for lane in range(lanes):
+            result = self.call(name, dtype, 1, *[self.extract(operand, lane) for operand in operands])
+            place = constant(lane, "i64")
+            results = self.arrange("insertelement", dtype, lanes, results, result, place)
+        return results
+
+    def mul_high(self, x: Reg, y: Reg) -> Reg:
+        """The high 64 bits of the product of words of 64 bits."""
+        product = self.mul(self.convert("zext", x, "i128"), self.convert("zext", y, "i128"))
+        return self.convert("trunc", self.lshr(product, 64), "u64")
+
     def extract(self, x: Reg, lane: int) -> Reg:
         """Extract one lane as a scalar."""
         if x.lanes == 1:

@@ -140,7 +140,7 @@ def constant(value: float | int | bool, dtype: str, lanes: int = 1) -> Reg:
 @functools.lru_cache(maxsize=4096)
 def _constant(value: float | int | bool, dtype: str, lanes: int, zero: str) -> Reg:
     text = literal(value, dtype)
-    return Reg(text if lanes == 1 else f"splat ({LLVM_SCALAR[dtype]} {text})", dtype, lanes)
+    return Reg(text if lanes == 1 else f"splat ({LLVM_SCALAR.get(dtype, dtype)} {text})", dtype, lanes)
 
 
 def pointer(text: str) -> Reg:

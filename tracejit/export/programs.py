@@ -23,6 +23,7 @@ from ..jitted.captures import bind
 from ..jitted.function import JitFunction
 from ..jitted.signatures import argument_path
 from ..pytree import TreeDef, flatten, tree_map
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Tensor
 from ..tracing.traces import Traced
 from ..transforms.grad import checked_argnums, grad, value_and_grad, with_arguments
@@ -269,10 +270,10 @@ def _captures(
     arrays = []
     params = traced.function.params[len(traced.function.params) - len(traced.captured) :]
     for holder, param in zip(traced.captured, params, strict=True):
-        if isinstance(holder, Draws):
+        if isinstance(holder, (Draws, GeneratorState)):
             raise TraceError(
                 f"export: {summary} draws from {holder}, which is in Python; pass a key as an argument, as "
-                "tj.random.key makes them"
+                "tj.random.key makes them, or a generator of NumPy's"
             )
         if isinstance(holder, Number):
             value = holder.peek()

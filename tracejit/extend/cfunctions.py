@@ -11,7 +11,7 @@ import numpy as np
 from ..base.errors import TracejitError
 from ..base.records import record
 from ..codegen.interface import c_function_symbol
-from ..codegen.llvm.emitter import Emitter, Reg, constant
+from ..codegen.llvm.emitter import Emitter, Reg
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype
 from ..ir.registry import External, Op
 from ..ir.types import TensorType
@@ -105,20 +105,11 @@ def element_emitter(op: Op, function: CFunction) -> Callable[..., Reg]:
     """`function` as scalar code: one call per lane, from within the loop."""
 
     def emit(b: Emitter, *operands: Reg, **attrs: Any) -> Reg:
-        lanes = max(operand.lanes for operand in operands)
         types = tuple(TensorType(BY_NAME[operand.dtype], ()) for operand in operands)
         dtype = SHORT_NAME[op.infer(types, attrs)[0].dtype]
         taken = function.arguments or ("f64",) * len(operands)
         converted = [b.cast(operand, argument) for operand, argument in zip(operands, taken, strict=True)]
-        results = constant(0, function.result, lanes)
-        for lane in range(lanes):
-            arguments = [b.extract(register, lane) for register in converted]
-            result = b.call(c_function_symbol(function.address), function.result, 1, *arguments)
-            if lanes == 1:
-                results = result
-            else:
-                place = constant(lane, "i64")
-                results = b.arrange("insertelement", function.result, lanes, results, result, place)
+        results = b.call_elementwise(c_function_symbol(function.address), function.result, *converted)
         return b.cast(results, dtype)
 
     return emit

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .libraries.library import TELLING, asks_for_values, makes_array, may_be_traced, takes_list, writes_items
+from .libraries.library import (
+    TELLING,
+    asks_for_values,
+    changes_generator,
+    makes_array,
+    may_be_traced,
+    takes_list,
+    writes_items,
+)
 from .trail import Trail
 from .usage import Uses
 from .values import TRACED, Group, options
@@ -42,7 +50,7 @@ class Asking:
         code = self.trail.running[-1] if self.trail.running else None
         if code is None or id(code) in self.uses.asking:
             return
-        if takes_list(function, arguments):
+        if takes_list(function, arguments) or changes_generator(function):
             self.uses.asking.add(id(code))
         elif asks_for_values(function):
             about_one = any(function is each for each in TELLING)

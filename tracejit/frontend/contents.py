@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..tensors.generator_states import kind_of
 from ..tensors.tensor import Tensor
 from .asking import Asking
 from .attributes import SEQUENCES, Attributes
@@ -162,8 +163,11 @@ class Contents:
 
     def freeze(self, call: str, callee: Any) -> None:
         """Note that the user's own code calls `callee`, which gives something else each time."""
+        owner = getattr(callee, "__self__", None)
         if not self.trail.is_in_package():
-            self.uses.frozen[call] = getattr(callee, "__self__", None)
+            self.uses.frozen[call] = owner
+        if self.trail.running and kind_of(owner) is not None:
+            self.uses.asking.add(id(self.trail.running[-1]))  # where a draw of the trace stands in for it
 
     def draw_seed(self, maker: Any) -> None:
         """Note that the user's own code makes a generator by `maker` whose seed the system draws."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ..base.records import record
 from ..generator import Draws
+from ..tensors.generator_states import GeneratorState, kind_of
 
 #: The result of `Source.read` where there is nothing.
 MISSING: Final = object()
@@ -50,6 +51,10 @@ class Source:
     def call(self, method: str = "__call__") -> Source:
         """The place of what a method of what lies here gives."""
         return Source(self.kind, self.holder, self.key, (*self.path, ("call", method)))
+
+    def state(self, kind: str) -> Source:
+        """The place of the state of the generator of NumPy's that lies here, of this kind."""
+        return Source(self.kind, self.holder, self.key, (*self.path, ("state", kind)))
 
     def read(self) -> Any:
         """The value there now; `MISSING` if there is none."""
@@ -99,8 +104,15 @@ def _called(value: Any, method: str) -> Any:
     return getattr(value, method)()
 
 
-_STEPS: Final = {"attr": _attribute, "item": _item, "call": _called}
-_SHOWN: Final = {"attr": ".{}", "item": "[{!r}]", "call": ".{}()"}
+def _generator_state(value: Any, kind: str) -> GeneratorState:
+    """The state of a generator of NumPy's, of this kind."""
+    if kind_of(value) != kind:
+        raise TypeError(f"no generator of kind {kind}")
+    return GeneratorState(value, kind)
+
+
+_STEPS: Final = {"attr": _attribute, "item": _item, "call": _called, "state": _generator_state}
+_SHOWN: Final = {"attr": ".{}", "item": "[{!r}]", "call": ".{}()", "state": ""}
 #: Most alternatives that are kept apart.
 MAX_ALTERNATIVES: Final = 256
 

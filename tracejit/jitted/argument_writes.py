@@ -11,8 +11,9 @@ runs once more, as Python: see `FailedCall`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from ..base.errors import (
     TraceError,
     TracejitError,
 )
+from ..base.loading import LazyModule
 from ..base.records import record
 from ..ir.dataflow import acts
 from ..ir.dtypes import is_differentiable
@@ -41,12 +43,19 @@ from ..runtime.executable import Executable
 from ..runtime.observing import OBSERVER
 from ..state import STATE
 from ..tape.views import overlaps_itself
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import Tracer
 from .aliasing import NOTHING, Outside, check_aliases
 from .calls import CompiledFunction, call
 from .container_writes import ContainerRecorder, ContainerWrite, write_containers
 
+if TYPE_CHECKING:
+    from ..numpy_random import traced as draws
+else:
+    draws = LazyModule("..numpy_random.traced", __package__)
+
+_NO_STATES: Final[Mapping[int, GeneratorState]] = {}
 #: Functions that write more bytes of their arguments do so in place, in the slow path.
 COPIED_BYTES: Final = 1 << 17
 #: Errors of this project that stand for those of NumPy and Python.
@@ -72,6 +81,12 @@ class CompiledOnlyError(AliasedError):
     """A call that fails as compiled, and not as Python."""
 
     advice = "avoid the cause of that error"
+
+
+class SharedGeneratorError(AliasedError):
+    """A call that reaches the state of one generator of NumPy's by two names."""
+
+    advice = "pass generators with states of their own"
 
 
 def is_of_python(error: Exception) -> bool:
@@ -113,6 +128,8 @@ class ArgumentWrites:
         containers: the containers that are changed.
         paths: where all containers are that could be changed.
         beside: what the function reads that its arguments may be, too.
+        drawn: the positions among the captures of generators that the function draws from. Their states are
+            the last results.
     """
 
     label: str
@@ -122,6 +139,7 @@ class ArgumentWrites:
     containers: Sequence[ContainerWrite]
     paths: Sequence[Any] = ()
     beside: Outside = NOTHING
+    drawn: Sequence[int] = ()
 
     @property
     def positions(self) -> frozenset[int]:
@@ -146,7 +164,12 @@ class ArgumentWrites:
             _check(self.label, write, leaves[write.position], [inputs[i] for i in write.sources])
             for write in self.writes
         ]
-        return PendingWrites(self, arguments, leaves, inputs, in_memory)
+        states = dict(enumerate(leaves))
+        states |= {len(leaves) + i: captures[i].read() for i in self.drawn}
+        states = {i: state for i, state in states.items() if isinstance(state, GeneratorState)}
+        if len({id(state.bits) for state in states.values()}) < len(states):
+            raise SharedGeneratorError(f"{self.label}: it draws from one generator of NumPy's by two names")
+        return PendingWrites(self, arguments, leaves, inputs, in_memory, states)
 
     def finish(self, arguments: Any, results: Sequence[Tensor]) -> list[Tensor]:
         """Make the writes of a call that a native entry has run: on arguments none of which requires grad.
@@ -167,10 +190,16 @@ class ArgumentRecorder:
         symbols: Sequence[Tensor],
         donated: Collection[int],
         name: Callable[[int], str],
+        kinds: Mapping[int, str],
     ) -> None:
         """Leaves that are `donated` do not count as written: nobody reads them afterwards. `label` and `name`
-        are as in `ArgumentWrites`."""
-        self.arguments = structure.unflatten(symbols)
+        are as in `ArgumentWrites`, and `kinds` are those of the generators of NumPy's among the leaves."""
+        self.arguments = structure.unflatten(
+            [
+                draws.TracedGenerator(kinds[position], symbol) if position in kinds else symbol
+                for position, symbol in enumerate(symbols)
+            ]
+        )
         self._label, self._symbols, self._donated, self._name = label, symbols, donated, name
         self._containers = ContainerRecorder(structure, self.arguments, donated)
         self._before = [symbol._data for symbol in symbols]
@@ -200,11 +229,12 @@ class ArgumentRecorder:
         writes = self._written_leaves()
         results[:0] = [symbols[write.position] for write in writes]
         containers = self._containers.writes(label, self._name, symbols, results)
-        return (
-            ArgumentWrites(label, self._name, returned, writes, containers, self._containers.paths())
-            if writes or containers
-            else None
-        )
+        generators = STATE.tracer.written_generators()
+        results += [words for _, words in generators]
+        if not (writes or containers or generators):
+            return None
+        paths, drawn = self._containers.paths(), [position for position, _ in generators]
+        return ArgumentWrites(label, self._name, returned, writes, containers, paths, drawn=drawn)
 
     def _written_leaves(self) -> list[ArgumentWrite]:
         """The leaves whose symbol is no longer their parameter."""
@@ -285,13 +315,25 @@ class PendingWrites:
         leaves: Sequence[Any],
         inputs: Sequence[Tensor],
         in_memory: Sequence[bool],
+        states: Mapping[int, GeneratorState] = _NO_STATES,
     ) -> None:
+        """`states` are those of generators of NumPy's, by the position of the input."""
         self._writes, self._arguments, self._leaves, self._in_memory = writes, arguments, leaves, in_memory
-        self.inputs = list(inputs)
+        self.inputs, self._states = list(inputs), states
         self._recorded = STATE.recording and any(input_._requires_grad for input_ in inputs)
         if self._recorded:  # a graph keeps the values that are there now
             for write in writes.writes:
                 self.inputs[write.position] = _standing_for(inputs[write.position])
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Read the states of the generators that the function draws from, and let nobody else draw from them
+        until they are written."""
+        with ExitStack() as locks:
+            for position, state in sorted(self._states.items(), key=lambda item: id(item[1].bits)):
+                locks.enter_context(state.lock)
+                self.inputs[position] = wrap(state.peek())
+            yield
 
     def run(self, compiled: CompiledFunction) -> list[Tensor]:
         """The program's results. Where it can, it writes them to the arguments' memory itself."""
@@ -351,6 +393,8 @@ class PendingWrites:
             leaf, name = self._leaves[write.position], f"{label} (argument {write.name})"
             if isinstance(leaf, np.ndarray):
                 _copy(leaf, value._data)
+            elif isinstance(leaf, GeneratorState):
+                leaf.write(value._data)
             elif isinstance(leaf, Tensor) and in_memory:
                 _copy(leaf._data, value._data)
                 if leaf._memory is not None:  # somebody has looked
@@ -359,6 +403,9 @@ class PendingWrites:
                 replace(leaf, value, name)
             # a NumPy scalar is immutable: `x += 1` gives a name in the function another value
         write_containers(self._writes.containers, self._arguments, self._leaves, results)
+        drawn = self._writes.drawn
+        for position, words in zip(drawn, results[len(results) - len(drawn) :], strict=True):
+            self._states[len(self._leaves) + position].write(words._data)
         return list(results[len(writes) : len(writes) + returned])
 
 

@@ -25,7 +25,7 @@ from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors, RaisedInLoopError, error_state_error
 from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
-from ..tracing.random_draws import refuse_draws
+from ..tracing.random_draws import reached_generators, refuse_draws
 from ..tracing.traces import Traced, trace_flat
 from .aliasing import NoAlias, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, WritesRank0, is_of_python
@@ -35,6 +35,7 @@ from .signatures import (
     argument_names,
     as_input,
     checked_results,
+    is_generator,
     is_numpy_scalar,
     parameter_name,
     symbol_type,
@@ -53,6 +54,12 @@ class ChosenArrayError(UncompilableError):
     reads it after one of those was written."""
 
     advice = "write a copy"
+
+
+class MixedDrawsError(UncompilableError):
+    """A call that draws from one generator, which it makes, what is compiled and what is not."""
+
+    advice = "draw from a generator for each"
 
 
 @record(eq=False)
@@ -102,7 +109,9 @@ def trace_call(
         for symbol, type_ in zip(symbols, types, strict=True):
             if is_numpy_scalar(type_):
                 STATE.tracer.note_scalar(symbol)
-        watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__)
+        kinds = {i: type_[2][1] for i, type_ in enumerate(types) if is_generator(type_)}
+        watched = ArgumentRecorder(name, structure, symbols, donated, names.__getitem__, kinds)
+        STATE.tracer.generators = reached_generators(uses)
         positional, named = watched.arguments
         with UnchangedAttributes(jitted._owner, name, uses.stores):
             outer, STATE.unformatted = STATE.unformatted, (unformatted := list[Exception]())
@@ -132,6 +141,10 @@ def trace_call(
                 raise unformatted[0]
             if not jitted._tells_scalars and watched.has_written_rank_0():
                 raise WritesRank0
+            if any(made.is_mixed() for made in STATE.tracer.made_generators.values()):
+                raise MixedDrawsError(
+                    f"{name} draws from a generator that it makes also what is not compiled"
+                )
         results, result_structure = checked_results(name, result)
         return results, (result_structure, watched.writes(results))
 

@@ -18,6 +18,7 @@ from ..base.user_code import user_stacklevel
 from ..frontend.guards import ChangedGuard, Guard, same_content
 from ..frontend.usage import Number, Numbers, Uses
 from ..frontend.values import Source
+from ..tensors.generator_states import GeneratorState
 from ..tracing.traces import Traced
 
 
@@ -43,6 +44,9 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
         if isinstance(holder, Number):
             sources.append(holder.source)
             continue
+        if isinstance(holder, GeneratorState):
+            sources.append(_generator_source(uses, holder))
+            continue
         places = uses.arrays.get(id(holder))
         content = traced.contents.get(id(holder))
         if places is not None:
@@ -65,6 +69,14 @@ def bind(uses: Uses, numbers: Numbers, traced: Traced) -> Bindings:
         else:
             changed.append(ChangedGuard(guard.source, guard.expected))
     return Bindings(sources, guards, tuple(uses.unwatched), tuple(changed))
+
+
+def _generator_source(uses: Uses, state: GeneratorState) -> Source:
+    """The place of the state of a generator that was drawn from."""
+    place = uses.generators.get(id(state.generator))
+    if place is None or place.source.read() is not state.generator:
+        return Source("object", state.generator, str(state)).state(state.kind)
+    return place.source.state(state.kind)
 
 
 def _is_written(source: Source, written: dict[Any, Source]) -> bool:

@@ -8,6 +8,7 @@ and adds one. Under a trace, or with ``disable_jit``, the function just runs.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import time
@@ -294,10 +295,11 @@ class JitFunction(Exportable, Carriable, Bindable):
             while leaf not in tried:
                 tried.append(leaf)
                 run = paths.PathRun(leaf, [*inputs, *captured], kept)
-                results, decided, pending = run.results(call.dynamic, call.leaves)
-                if decided is None:
-                    self._take(call, leaf)
-                    return leaf.result.unflatten(results if pending is None else pending.finish(results))
+                with contextlib.ExitStack() as locks:
+                    results, decided, pending = run.results(call.dynamic, call.leaves, locks)
+                    if decided is None:
+                        self._take(call, leaf)
+                        return leaf.result.unflatten(results if pending is None else pending.finish(results))
                 if captured:
                     DEFAULT.state = call.random  # the draws belong to the path that is taken
                 leaf, captured = self._specialization(call, decided, leaf.decisions[len(decided) - 1])

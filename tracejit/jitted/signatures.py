@@ -11,12 +11,13 @@ import numpy as np
 
 from ..base.errors import DTypeError, TraceError
 from ..base.loading import LazyModule
-from ..ir.dtypes import SHORT_NAME, as_dtype, default_dtype
+from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype, default_dtype
 from ..ir.graph import Value
 from ..ir.types import TensorType, tensor_type
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
+from ..tensors.generator_states import LAYOUTS, GeneratorState, kind_of
 from ..tensors.tensor import Tensor, as_array, is_eager_scalar, noted_array, wrap
 from ..tracing.tracer import scalar_type
 
@@ -38,13 +39,14 @@ _PLAIN: Final = frozenset({Tensor, np.ndarray, *SCALARS})
 #: The mark of a NumPy scalar's leaf type, behind its dtype and shape. Unlike arrays of rank 0, scalars select
 #: views where they index, and an augmented assignment gives their name a new value.
 NUMPY_SCALAR: Final = "NumPy scalar"
+_GENERATOR: Final = "generator"
 
 #: The mark of the leaf type of an array of rank 0, of functions that write such arguments: native entries do
 #: not know it from an eager Tensor that is a scalar.
 RANK_0_ARRAY: Final = "rank-0 array"
 
-#: The type of one leaf: (dtype, shape); these and `NUMPY_SCALAR` or `RANK_0_ARRAY`; or the name of a Python
-#: scalar type.
+#: The type of one leaf: (dtype, shape); these and `NUMPY_SCALAR` or `RANK_0_ARRAY`; (dtype, shape,
+#: (`_GENERATOR`, kind)) of the words of a generator of NumPy's; or the name of a Python scalar type.
 LeafType = Any
 
 
@@ -119,9 +121,13 @@ def donated_leaves(
     for shape, donated in children:
         behind = first + count_leaves(shape)
         if donated:
-            leaves |= {leaf for leaf in range(first, behind) if not isinstance(types[leaf], str)}
+            leaves |= {leaf for leaf in range(first, behind) if _has_memory(types[leaf])}
         first = behind
     return frozenset(leaves)
+
+
+def _has_memory(leaf_type: LeafType) -> bool:
+    return not isinstance(leaf_type, str) and not is_generator(leaf_type)
 
 
 def argument_names(fn: Callable[..., Any], static: frozenset[int], structure: TreeDef) -> list[str]:
@@ -183,6 +189,8 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
             return (*type_, NUMPY_SCALAR) if isinstance(leaf, np.generic) else type_
         except DTypeError as error:
             raise DTypeError(f"{name}: argument {argument_path(position, dynamic)}: {error}") from error
+    if isinstance(leaf, GeneratorState):
+        return (BY_NAME["u64"], (LAYOUTS[leaf.kind].size,), (_GENERATOR, leaf.kind))
     scalar = SCALARS.get(type(leaf))
     if scalar is not None:
         if scalar == "int" and not -(2**63) <= leaf < 2**63:
@@ -200,13 +208,19 @@ def leaf_type(name: str, leaf: Any, position: int, dynamic: Any) -> LeafType:
 
 
 def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
-    """`leaves` of ``(args, kwargs)`` with arrays of other libraries as ndarrays; `leaves` itself where there
-    are none."""
-    if _PLAIN.issuperset(map(type, leaves)) or not any(map(is_foreign, leaves)):
+    """`leaves` of ``(args, kwargs)`` with arrays of other libraries as ndarrays, and NumPy's generators as
+    their states; `leaves` itself where there are none."""
+    if _PLAIN.issuperset(map(type, leaves)):
+        return leaves
+    kinds = [kind_of(leaf) for leaf in leaves]
+    foreign = [not isinstance(leaf, Tensor) and is_foreign(leaf) for leaf in leaves]
+    if not any(kinds) and not any(foreign):
         return leaves
     plain = list(leaves)
-    for position, leaf in enumerate(leaves):
-        if is_foreign(leaf):
+    for position, (leaf, kind) in enumerate(zip(leaves, kinds, strict=True)):
+        if kind is not None:
+            plain[position] = GeneratorState(leaf, kind)
+        elif foreign[position]:
             try:
                 plain[position] = as_array(leaf)
             except DTypeError as error:
@@ -226,6 +240,11 @@ def is_rank_0_array(leaf_type: Any) -> bool:
     return not isinstance(leaf_type, str) and leaf_type[-1] == RANK_0_ARRAY
 
 
+def is_generator(leaf_type: Any) -> bool:
+    """Whether a leaf of this type is the state of a generator of NumPy's."""
+    return not isinstance(leaf_type, str) and len(leaf_type) > 2 and leaf_type[2][0] == _GENERATOR
+
+
 def symbol_type(leaf_type: LeafType) -> tuple[TensorType, bool]:
     """The type of the symbol that stands for a leaf, and whether it is weak."""
     if isinstance(leaf_type, str):
@@ -237,6 +256,9 @@ def type_text(leaf_type: LeafType) -> str:
     """A leaf's type for messages."""
     if isinstance(leaf_type, str):
         return f"Python {leaf_type}"
+    if is_generator(leaf_type):
+        kind = leaf_type[2][1]
+        return kind if kind == "RandomState" else f"Generator({kind})"
     text = f"{SHORT_NAME[leaf_type[0]]}[{','.join(map(str, leaf_type[1]))}]"
     return f"{NUMPY_SCALAR} {text}" if is_numpy_scalar(leaf_type) else text
 
@@ -245,6 +267,8 @@ def as_input(leaf: Any) -> Tensor:
     """A leaf as a Tensor in plain memory."""
     if isinstance(leaf, Tensor):
         return leaf
+    if isinstance(leaf, GeneratorState):
+        return wrap(leaf.peek())
     if type(leaf) in SCALARS:
         return wrap(np.asarray(leaf, scalar_type(leaf).dtype))
     tensor = wrap(as_array(leaf))

@@ -14,11 +14,13 @@ import math
 import operator
 import types
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ..base.loading import LazyModule
 from ..base.user_code import is_user_file
+from ..frontend.libraries.library import GENERATORS, changes_generator
 from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
@@ -29,6 +31,11 @@ from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked
 from .stand_ins import STAND_INS
 from .variables import is_integer
+
+if TYPE_CHECKING:
+    from ..numpy_random import traced as draws
+else:
+    draws = LazyModule("..numpy_random.traced", __package__)
 
 _PURE_BUILTINS: Final = frozenset(
     getattr(builtins, name)
@@ -56,8 +63,12 @@ def checked_callee(function: Any) -> Any:
         stand_in = None
     if stand_in is not None:
         return stand_in
+    if changes_generator(function):
+        return draws.setting(function)
     if isinstance(function, FunctionType):
         return _function(function)
+    if isinstance(getattr(function, "__self__", None), GENERATORS()):
+        return _draw(function)
     if isinstance(function, MethodType):
         return _method(function)
     if isinstance(function, (types.BuiltinMethodType, BuiltinFunctionType, types.MethodWrapperType)):
@@ -89,6 +100,23 @@ def checked_callee(function: Any) -> Any:
     if isinstance(call, FunctionType):
         return functools.partial(_function(call), function)
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
+
+
+def _draw(function: Any) -> Any:
+    """A method of a generator of random numbers. Raises LoopError where it is not compiled."""
+    drawn = draws.traced_draw(function)
+    if drawn is None:
+        raise LoopError(f"it calls {_name(function)}, whose effects are not known")
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return drawn(*arguments, **options)
+        except draws.Uncovered:
+            raise LoopError(
+                f"it calls {_name(function)} with arguments for which that is not compiled"
+            ) from None
+
+    return call
 
 
 def _making_fresh(kind: Any) -> Any:

@@ -53,7 +53,9 @@ def _trace_for(
         _each(watched(iterable, statement, session, reason), body, statement)
         return
     fixed = isinstance(steps.count, int)
-    is_short = session.mode == "auto" and not _grows(statement, session)
+    # a step in a region cannot ask whether the loop is left
+    asks_inside = statement.flag and _in_region()
+    is_short = session.mode == "auto" and not _grows(statement, session) and not asks_inside
     if fixed and (not steps.count or (is_short and steps.count * statement.size <= SHORT)):
         _each(watched(iterable, statement, session, ""), body, statement)
         return

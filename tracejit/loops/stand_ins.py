@@ -11,7 +11,7 @@ import math
 import operator
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,14 +19,16 @@ from ..array import creation, joining
 from ..array.elementwise import floats, ufuncs
 from ..array.operands import given_as_scalar
 from ..array.selection.masked_selection import Selection, refused
-from ..base.loading import load_module
+from ..base.loading import LazyModule, Loaded, load_module
 from ..dispatch.dispatch import apply
 from ..frontend.libraries.library import (
     ARRAY_FUNCTIONS,
     CONTROL,
+    GENERATORS,
     OF_SCIPY,
     TRANSFORMS,
     array_parameters,
+    changes_generator,
     takes_integers,
 )
 from ..frontend.libraries.origins import is_user_function
@@ -45,6 +47,10 @@ from .variables import is_traced
 
 #: The package; the name `array` of its parent is that of a function.
 array: Any = load_module("..array", __package__)
+if TYPE_CHECKING:
+    from ..numpy_random import traced as draws
+else:
+    draws = LazyModule("..numpy_random.traced", __package__)
 
 
 def _extreme(compare: Callable[[Any, Any], Any], function: Any) -> Any:
@@ -335,6 +341,8 @@ EVERYWHERE: Final[dict[Any, Any]] = {
 }
 
 
+#: Makers of generators of random numbers from seeds.
+_MAKERS: Final = Loaded("numpy.random:default_rng", "numpy.random:RandomState")
 #: Functions that call the function that they get first.
 _CALLING: Final = (builtins.map, builtins.filter, functools.reduce)
 #: The module of C whose functions read and write the memory of lists.
@@ -351,6 +359,10 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
+    if changes_generator(function):
+        return draws.setting(function)
+    if _MAKERS.holds(function):
+        return draws.making(_of_integers(function) if takes_integers(function) else function)
     if takes_integers(function):
         return _of_integers(function)
     if isinstance(function, ARRAY_FUNCTIONS):
@@ -362,6 +374,9 @@ def everywhere(function: Any) -> Any:
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
+    if isinstance(getattr(function, "__self__", None), GENERATORS()):
+        drawn = draws.traced_draw(function)
+        return function if drawn is None else _drawing(drawn, function)
     module = getattr(function, "__module__", None)
     if module == _HEAPS:
         return lambda *arguments: function(*map(_with_items, arguments))
@@ -373,6 +388,18 @@ def everywhere(function: Any) -> Any:
 def _with_items(value: Any) -> Any:
     """`value`; a list that a loop has made has its items in its own memory."""
     return value.with_items() if isinstance(value, StackedList) else value
+
+
+def _drawing(drawn: Callable[..., Any], theirs: Any) -> Any:
+    """The draw `drawn`, and what is not compiled by `theirs`: the trace is refused then."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        try:
+            return drawn(*arguments, **options)
+        except draws.Uncovered:
+            return theirs(*arguments, **options)
+
+    return call
 
 
 def _taking_functions(function: Any) -> Any:

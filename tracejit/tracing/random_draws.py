@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 #: Functions of ``np.random`` and ``random``, by the labels of these: methods of the generators behind them.
 _GLOBAL: Final = {"np.random": ("numpy.random", "rand"), "random": ("random", "random")}
+_OF_NUMPY: Final = Loaded("numpy.random:rand")
 _SYSTEM: Final = Loaded("random:SystemRandom")
 _GENERATOR: Final = Loaded("numpy.random:Generator")
 _BIT_GENERATOR: Final = Loaded("numpy.random:BitGenerator")
@@ -44,6 +45,16 @@ def refuse_draws(name: str, uses: Uses, trace: Callable[..., T], *arguments: Any
             raise _error(name, call)
         uses.frozen.pop(call.removesuffix("()"), None)
     return result
+
+
+def reached_generators(uses: Uses) -> frozenset[int]:
+    """The identities of the generators of NumPy's that the function reaches, and whose states it does not
+    set."""
+    owners = [place.value for place in uses.generators.values()]
+    owners += [function.__self__ for function in _OF_NUMPY()]
+    owners += [owner for owner in uses.frozen.values() if isinstance(owner, GENERATORS())]
+    kept = [owner for owner in owners if (id(_bits(owner)), "state") not in uses.stores]
+    return frozenset(map(id, kept))
 
 
 def _error(name: str, call: str) -> TraceError:

@@ -15,6 +15,7 @@ from ..ir.graph import Instruction, Value
 from ..ir.interpreter import run_instruction
 from ..ir.registry import OPS
 from ..ir.types import TensorType
+from ..tensors.generator_states import GeneratorState
 from ..tensors.tensor import Array, Tensor, wrap
 from .branches import needed_for
 from .tracer import Tracer, as_value, tracing
@@ -124,6 +125,13 @@ class RegionTracer(Tracer):
         assert self.parent is not None
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
+
+    def generator_words(self, state: GeneratorState) -> Tensor | None:
+        if self.no_draws and not self.repeats:  # of a mapped function
+            return None
+        if id(state.bits) in self.made_generators:
+            return super().generator_words(state)
+        return self._around.generator_words(state)
 
 
 def note_written(tracer: Tracer, value: Any) -> None:

@@ -41,6 +41,7 @@ from ..location import user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from ..tape.views import ViewStep, share
+from ..tensors.generator_states import LAYOUTS, GeneratorState
 from ..tensors.tensor import Array, Tensor, as_array, wrap
 from .branches import Branches
 from .integers import Integers
@@ -72,6 +73,29 @@ _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
 
 _SLICE, _RESHAPE = OPS["slice"], OPS["reshape"]
 _SCALAR: Final[Attrs] = {"shape": ()}
+
+
+class MadeGenerator:
+    """A generator of NumPy's that a traced function has made, whose `words` are in the trace: its real
+    `state` stays what it was when the function made it."""
+
+    def __init__(self, state: GeneratorState, before: Array, words: Tensor) -> None:
+        self.state, self._before, self._words = state, before, words
+        self._is_drawn = False
+
+    def draw(self) -> Tensor | None:
+        """The words for a draw of the trace; None where the real generator was drawn from first."""
+        if not self._is_drawn and self._has_changed():
+            return None
+        self._is_drawn = True
+        return self._words
+
+    def is_mixed(self) -> bool:
+        """Whether the trace and NumPy both have drawn from it."""
+        return self._is_drawn and self._has_changed()
+
+    def _has_changed(self) -> bool:
+        return not np.array_equal(self.state.peek(), self._before)
 
 
 class Tracer(Builder):
@@ -131,6 +155,13 @@ class Tracer(Builder):
         self.merged_error: MergedArrayError | None = None
         #: The operations whose errors the traced function handles, where somebody asks for them.
         self.handled: HandledErrors | None = None if parent is None else parent.handled
+        #: The generators of NumPy's whose states calls can read and write, by identity.
+        self.generators: frozenset[int] = frozenset()
+        #: The states that were drawn from, with the tensors that hold their words, by the identity of the bit
+        #: generator.
+        self.generator_states: dict[int, tuple[GeneratorState, Tensor]] = {}
+        #: The generators of NumPy's that the function has made in this trace, by the same.
+        self.made_generators: dict[int, MadeGenerator] = {}
         #: Set while a gradient rule runs: its ops belong to the forward op's line.
         self.pinned_location = False
 
@@ -404,6 +435,39 @@ class Tracer(Builder):
         draws, state = capture
         draws.count += 1
         return state, draws.count - 1
+
+    def generator_words(self, state: GeneratorState) -> Tensor | None:
+        """The tensor of the words of a generator's `state`, which a call reads before and writes after unless
+        the function makes the generator. None where that is not so: in traces within a trace, and in those
+        that are no call's."""
+        made = self.made_generators.get(id(state.bits))
+        if made is not None:
+            return made.draw() if made.state.kind == state.kind else None
+        known = self.generator_states.get(id(state.bits))
+        if known is None:
+            if id(state.generator) not in self.generators:
+                return None
+            words = Value(TensorType(BY_NAME["u64"], (LAYOUTS[state.kind].size,)), "generator")
+            self._owned.add(words)
+            self.captures[id(state.bits)] = (state, words)
+            known = self.generator_states[id(state.bits)] = (state, wrap(words))
+        return known[1] if known[0].kind == state.kind else None
+
+    def make_generator(self, state: GeneratorState) -> None:
+        """Note that the function has made a generator with this `state`."""
+        words = state.peek()
+        value = self.constant(data=tuple(words.tolist()), shape=words.shape, dtype=words.dtype)
+        tensor = wrap(self.apply(OPS["copy"], (value,), {}))
+        self.made_generators[id(state.bits)] = MadeGenerator(state, words, tensor)
+
+    def written_generators(self) -> list[tuple[int, Tensor]]:
+        """The positions, among what is captured, of the states that were drawn from, and their words now."""
+        states = self.generator_states
+        return [
+            (position, states[identity][1])
+            for position, (identity, (_, words)) in enumerate(self.captures.items())
+            if identity in states and states[identity][1]._data is not words
+        ]
 
     def detach(self, tensor: Tensor) -> Tensor:
         """`tensor` without its gradient. Both share memory, as it were: writes to either reach the other."""

@@ -321,3 +321,13 @@ def test_explain_tells_of_the_entry_of_recorded_calls() -> None:
     f(leaf([1, 2]))
     assert "calls go through Python" not in f.explain()
     assert "forward, keeping what its gradient needs" in f.explain()
+
+
+def test_a_scalar_of_numpys_beside_a_tensor_leaves_its_gradient() -> None:
+    x = tj.tensor(2.0, requires_grad=True)
+    for _ in range(2):
+        result = tj.jit(lambda x, y: x * y)(x, np.float64(3.0))
+        assert result.requires_grad
+    result.backward()
+    assert x.grad is not None
+    assert float(x.grad) == 3.0

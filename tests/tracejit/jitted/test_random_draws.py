@@ -1,4 +1,5 @@
-"""Random numbers that a jitted function draws by NumPy, Python and SciPy: they are refused."""
+"""Random numbers that a jitted function draws by NumPy, Python and SciPy: single ones of NumPy's generators
+are compiled, others are refused."""
 
 from __future__ import annotations
 
@@ -65,14 +66,21 @@ DRAWS = [
     "np.random.Generator(np.random.PCG64()).random()", "np.random.SeedSequence().entropy % 7",
     "gen.bit_generator.random_raw() % 7", "bits.random_raw() % 7", "np.random.Generator(bits).random()",
     "python.gauss(0, 1)", "python.random()", "python.choice([1.0, 2.0])", "random.gauss(0, 1)",
-    "random.betavariate(1, 1)", "random.sample(range(9), 1)[0]", "np.random.rand()",
-    "np.random.randint(0, 9)",
-    "np.random.permutation(2)", "state.normal()", "gen.random()", "gen.spawn(1)[0].random()", "draw()",
-    "gen.standard_normal(2)", "model.noise()", "model.rng.random()", "model.python.random()",
-    "table['rng'].random()", "getattr(gen, 'normal')()", "sum(gen.random() for _ in range(2))",
-    "sum(map(lambda _: gen.random(), range(2)))", "(lambda g: g.random())(gen)",
-    "random.SystemRandom().random()", "__import__('random').random()",
-    "[gen, 1][0].random()", "type(gen).random(gen)", "np.random.mtrand._rand.rand()",
+    "random.betavariate(1, 1)", "random.sample(range(9), 1)[0]", "np.random.permutation(2)",
+    "gen.spawn(1)[0].random()", "gen.standard_normal(2)", "gen.normal(size=2)", "gen.gamma(2.0)",
+    "gen.integers(0, [4, 5])", "gen.random(dtype=np.float32)", "np.random.rand(2)", "state.poisson(3.0)",
+    "model.python.random()", "type(gen).random(gen)", "random.SystemRandom().random()",
+    "__import__('random').random()", "gen.random() + gen.permutation(2)",
+]  # fmt: skip
+#: Draws that are compiled.
+COMPILED = [
+    "np.random.rand()", "np.random.randint(0, 9)", "np.random.mtrand._rand.rand()", "state.normal()",
+    "gen.random()", "draw()", "model.noise()", "model.rng.random()", "table['rng'].random()",
+    "getattr(gen, 'normal')()", "sum(gen.random() for _ in range(2))", "[gen, 1][0].random()",
+    "sum(map(lambda _: gen.random(), range(2)))", "(lambda g: g.random())(gen)", "gen.integers(9)",
+    "gen.uniform(-1, abs(x).sum() + 1)", "gen.normal(x.sum(), 2.0)", "gen.exponential()", "gen.choice(5)",
+    "np.random.uniform(2.0, -1)", "np.random.randn()", "np.random.standard_exponential()",
+    "gen.random() * np.random.rand() - state.rand() / (1 + gen.random())",
 ]  # fmt: skip
 SAME = [
     "np.random.default_rng(3).random()", "np.random.RandomState(3).rand()", "random.Random(3).random()",
@@ -100,7 +108,12 @@ def states(names: dict[str, Any]) -> list[Any]:
     """The states that the draws would change."""
     state: Any = np.random.get_state(legacy=False)
     generators = names["gen"], names["numpy_sub"], names["model"].rng, names["table"]["rng"]
+    own = names["draw"].__self__, names["state"]._bit_generator
     return [
+        state["has_gauss"],
+        state["gauss"],
+        repr(own[0].bit_generator.state),
+        repr(own[1].state),
         state["state"]["key"].tolist(),
         state["state"]["pos"],
         *[generator.getstate() for generator in (random, names["python"], names["sub"])],
@@ -120,6 +133,22 @@ def test_draws_are_refused_and_take_nothing(expression: str, form: str, tmp_path
         with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
             jitted(X)
     assert states(names) == before
+
+
+@pytest.mark.parametrize("form", ["expression", "loop", "helper"])
+@pytest.mark.parametrize("expression", COMPILED)
+def test_draws_that_are_compiled_are_numpys(expression: str, form: str, tmp_path: Any) -> None:
+    results, ends = [], []
+    for wrapped in (tj.jit, lambda function: function):
+        np.random.seed(4)
+        names = scope()
+        function = wrapped(made(expression, form, names, tmp_path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            results.append([np.asarray(function(X)).tolist() for _ in range(3)])
+        ends.append(states(names))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-14, atol=1e-14)  # sums of what is drawn
+    assert ends[0] == ends[1]
 
 
 #: Draws that ask for the value of a traced argument, and what their error calls them and advises.

@@ -272,3 +272,20 @@ def a_number_or_nothing(x):
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
     agree(function, *arguments, mode=mode)
+
+
+def left_in_a_short_loop(x):
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(3):
+            if x[i] * j > 0.8:
+                break
+            s += x[i]
+    return s
+
+
+def test_a_short_loop_that_is_left_inside_another_is_compiled():
+    x = np.linspace(0.1, 1.0, 60)
+    jitted = tj.jit(left_in_a_short_loop)
+    np.testing.assert_allclose(jitted(x), left_in_a_short_loop(x))
+    assert "unrolled" not in jitted.explain()

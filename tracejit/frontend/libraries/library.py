@@ -185,6 +185,14 @@ _INSIGHTS: Final = frozenset(
 _MODES: Final = frozenset(("is_grad_enabled", "is_inference_mode_enabled"))
 
 
+def changes_generator(callee: Any) -> bool:
+    """Whether `callee` gives a generator of NumPy's another state, without a draw."""
+    owner = getattr(callee, "__self__", None)
+    module = str(getattr(callee, "__module__", None) if owner is None else type(owner).__module__)
+    named = getattr(callee, "__name__", "") in ("seed", "set_state")
+    return named and f"{module}.".startswith("numpy.random.")
+
+
 def frozen_source(callee: Any) -> str | None:
     """The name of `callee` in messages if each call gives another value (random numbers, clocks); else
     None."""

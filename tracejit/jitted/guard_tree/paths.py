@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 
 import numpy as np
@@ -38,16 +39,17 @@ class PathRun:
         self.path, self.inputs, self.kept = path, inputs, kept
 
     def results(
-        self, arguments: Any, leaves: Sequence[Any]
+        self, arguments: Any, leaves: Sequence[Any], locks: ExitStack
     ) -> tuple[list[Tensor], list[Any] | None, PendingWrites | None]:
         """The results, then None where the call is on this path, else its decisions as far as they tell so;
-        and what remains to be written to the arguments where it is."""
+        and what remains to be written to the arguments where it is, until when `locks` hold generators."""
         path, pending, on_path = self.path, None, False
         count = len(path.function.results) - len(path.decisions)
         try:
             if path.writes is not None:
                 pending = path.writes.begin(arguments, leaves, self.inputs, path.bindings.sources)
                 self.inputs = pending.inputs
+                locks.enter_context(pending.locked())
             checks = checks_of(path)
             for check in checks.functions:
                 outcome = self._outcome(check)

@@ -19,13 +19,14 @@ from ...ir.dtypes import SHORT_NAME, as_dtype
 from ...ir.graph import Function
 from ...pytree import TreeDef, flatten
 from ...state import STATE
+from ...tensors.generator_states import GeneratorState
 from ...tensors.tensor import Tensor, wrap
 from ...tracing.branches import Decision
 from ..aliasing import NoAlias
 from ..argument_writes import COPIED_BYTES, ArgumentWrites
 from ..calls import CompiledFunction, call, requiring_grad
 from ..captures import Bindings
-from ..signatures import MISS, LeafType, as_input, miss, type_text
+from ..signatures import MISS, LeafType, as_input, is_generator, miss, type_text
 from .entries import entry_of, is_native, make_entries
 
 if TYPE_CHECKING:
@@ -126,7 +127,12 @@ class Specialization:
         values = self._outside()
         if not isinstance(values, list):
             return None
-        return [wrap(value.claim()) if isinstance(value, Draws) else value for value in values]
+        return [
+            wrap(value.claim()) if isinstance(value, Draws)
+            else wrap(value.peek()) if isinstance(value, GeneratorState)
+            else value
+            for value in values
+        ]  # fmt: skip
 
     def _outside(self) -> Any:
         """The captured values now; where `fits` is false the guard that does not hold, or the place that does
@@ -139,7 +145,7 @@ class Specialization:
         for source, param in zip(self.bindings.sources, params, strict=True):
             value = source.read()
             data = value._data if isinstance(value, Tensor) else value
-            if isinstance(value, Draws):
+            if isinstance(value, (Draws, GeneratorState)):
                 values.append(value)
             elif source.is_number and type(value) is float:
                 values.append(wrap(np.asarray(value)))
@@ -174,6 +180,9 @@ class Specialization:
     def enter(self, gradients: Gradients, otherwise: Callable[[], Any]) -> Any:
         """Make the native entries for calls with `gradients`. Returns that for the arguments as they are
         given, which goes on with ``otherwise()``; None where there can be none."""
+        if any(map(is_generator, self.leaf_types)):
+            self.kinds[gradients] = LeafKind.EXECUTABLE if self.writes is None else LeafKind.IN_PLACE
+            return None  # Python reads its state
         wrt, recorded = gradients
         finishes = self.writes is not None or bool(self.together) or self.has_python_containers
         wrapped = finishes or self.no_alias is not None
@@ -277,7 +286,8 @@ class Specialization:
         if self.writes is None:
             return self.result.unflatten(call(self.compiled, inputs))
         pending = self.writes.begin(arguments, leaves, inputs, self.bindings.sources)
-        return self.result.unflatten(pending.finish(pending.run(self.compiled)))
+        with pending.locked():
+            return self.result.unflatten(pending.finish(pending.run(self.compiled)))
 
     def run_together(self, leaves: Sequence[Any]) -> Any:
         """The result by the paths that are compiled together, `MISS` where the call belongs to none of them,
