@@ -84,3 +84,12 @@ def test_random_functions_away_from_zero():
             gradient = lambda y: np.asarray(tj.grad(f)(tj.tensor(y)))  # noqa: B023, E731
             want = [(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(2)]
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [2, 2.5, 0, -1, 1 + 1j])
+@pytest.mark.parametrize("way", [lambda f: f, tj.jit], ids=["eager", "jit"])
+def test_numbers_as_exponents_of_complex_numbers(power, way):
+    z = np.array([1 + 2j, -0.5 + 0.1j])
+    want = power * z ** (power - 1)
+    got = way(tj.grad(lambda w: tj.real((w**power).sum())))(z)
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-14)

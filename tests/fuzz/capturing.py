@@ -105,7 +105,8 @@ class Capturing(Choices):
         if content == "int":
             return "2", "3", self.choose(("{x} * {e}", "{x} + {e}", "xp.stack([{x}] * {e})"))
         if content == "bool":
-            return "True", "False", "xp.abs({x}) if {e} else {x} * 2"
+            same = "conj" if data.dtype.kind == "c" else "abs"  # of the dtype that x has
+            return "True", "False", f"xp.{same}({{x}}) if {{e}} else {{x}} * 2"
         if content == "string":
             return "'double'", "'shift'", "{x} * 2 if {e} == 'double' else {x} + 1"
         if content == "none":
