@@ -171,6 +171,8 @@ def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     if is_complex(ct.dtype):
         # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
         # goes to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
+        if number is not None:
+            return b.strong_mul(ct, b.strong_mul(b.pow(x, number - 1), number))
         factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
         return b.strong_mul(ct, b.strong_mul(factor, b.pow(x, b.sub(y, 1.0))))
     return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))

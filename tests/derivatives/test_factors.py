@@ -84,3 +84,36 @@ def test_random_functions_away_from_zero():
             gradient = lambda y: np.asarray(tj.grad(f)(tj.tensor(y)))  # noqa: B023, E731
             want = [(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(2)]
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+#: Factors that the op on them and a root promotes to the root's shape and dtype.
+PROMOTED = (
+    lambda: tj.tensor(2.0, requires_grad=True),
+    lambda: tj.tensor([2, 3, 4], dtype=tj.int8),
+    lambda: tj.tensor([[2.0, 3.0, 4.0]])[0, 1],
+    lambda: 3,
+)
+
+
+@pytest.mark.parametrize("root", [tj.sqrt, lambda x: tj.hypot(x, x[0]), lambda x: tj.abs(x + 1j * x)])
+@pytest.mark.parametrize("dtype", [tj.float32, tj.float64])
+@pytest.mark.parametrize("factor", PROMOTED)
+def test_other_factors_have_the_type_of_the_product(root, dtype, factor):
+    results = []
+    for detached in (False, True):
+        x = tj.tensor([1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
+        out = root(x)
+        cotangent = (out * factor()).astype(dtype)
+        cotangent = cotangent.detach() if detached else cotangent
+        (slope,) = tj.autograd.grad(out, (x,), grad_outputs=(cotangent,), create_graph=not detached)
+        results.append(slope.detach())
+    assert results[0].shape == results[1].shape and results[0].dtype == results[1].dtype
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("power", [3, 3 + 0j, 2.5 - 1j, -1, 0])
+@pytest.mark.parametrize("root", [lambda x: x, tj.sqrt, tj.abs])
+def test_gradients_of_complex_powers(root, power):
+    f = lambda x: tj.real((root(x) * (1 + 0j)) ** power).sum()  # noqa: E731
+    x = np.array([1.0 + 2.0j, 2.0 - 1.0j])
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(x), tj.grad(f)(x), rtol=1e-12, atol=1e-15)

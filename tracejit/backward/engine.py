@@ -92,11 +92,19 @@ class TensorOps(OpNamespace):
 
     def without_factor(self, product: Any, factor: Any) -> Any:
         if product._requires_grad or factor._requires_grad:
-            return _other_factors(product._node, factor if factor._node is None else factor._node)
+            rest = _other_factors(product._node, factor if factor._node is None else factor._node)
+            return None if rest is None else _of_type(rest, product)
         if not (isinstance(product._data, Value) and isinstance(factor._data, Value)):
             return None
         rest = STATE.tracer.without_factor(product._data, factor._data)
         return None if rest is None else wrap(rest)
+
+
+def _of_type(x: Any, like: Any) -> Any:
+    """`x` in the dtype and shape of a Tensor, to which an op on both has promoted it."""
+    if x.dtype is not like.dtype:
+        x = TENSOR_OPS.cast(x, dtype=like.dtype)
+    return x if x.shape == like.shape else TENSOR_OPS.broadcast(x, shape=like.shape)
 
 
 def _other_factors(node: Any, factor: Any) -> Any:
