@@ -28,6 +28,8 @@ from ..tensors.tensor import Tensor, noted_array, wrap
 #: Most elements for which a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
 _BROADCAST_VIEW: Final = OPS["broadcast"].eval
+_SQRT: Final = OPS["sqrt"]
+_REWRITTEN: Final = OPS["rewritten"]
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
@@ -93,7 +95,7 @@ class TensorOps(OpNamespace):
     def without_factor(self, product: Any, factor: Any) -> Any:
         if product._requires_grad or factor._requires_grad:
             rest = _other_factors(product._node, factor if factor._node is None else factor._node)
-            return None if rest is None else _of_type(rest, product)
+            return None if rest is None else _in_graph_of(_of_type(rest, product), factor)
         if not (isinstance(product._data, Value) and isinstance(factor._data, Value)):
             return None
         rest = STATE.tracer.without_factor(product._data, factor._data)
@@ -105,6 +107,15 @@ def _of_type(x: Any, like: Any) -> Any:
     if x.dtype is not like.dtype:
         x = TENSOR_OPS.cast(x, dtype=like.dtype)
     return x if x.shape == like.shape else TENSOR_OPS.broadcast(x, shape=like.shape)
+
+
+def _in_graph_of(rest: Any, factor: Any) -> Any:
+    """`rest`, other factors of a root; where they are constants, with the slope 0 by what that is the root
+    of: the quotient has one, which may be differentiated again."""
+    node = factor._node
+    if rest._requires_grad or not STATE.recording or not isinstance(node, OpNode) or node.op is not _SQRT:
+        return rest
+    return apply(_REWRITTEN, (TENSOR_OPS.mul(_tensor_at(node.parents[0], rest._data), 0.0), rest), {})
 
 
 def _other_factors(node: Any, factor: Any) -> Any:
