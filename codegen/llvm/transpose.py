@@ -12,19 +12,19 @@ from .loops import FunctionWriter
 _PART_BITS = 128
 
 
-def turned(w: FunctionWriter, block: Sequence[Reg]) -> list[Reg]:
+def transposed(w: FunctionWriter, block: Sequence[Reg]) -> list[Reg]:
     """The transpose of a square, by log2(lanes) rounds of shuffles of two vectors: first squares within parts
     of 128 bits, then the parts."""
     lanes = len(block)
     size = min(lanes, _PART_BITS // BITS[block[0].dtype])
-    columns = [_turned_parts(w, block[start : start + size], size) for start in range(0, lanes, size)]
+    columns = [_transposed_parts(w, block[start : start + size], size) for start in range(0, lanes, size)]
     result: list[Reg] = [block[0]] * lanes
     for number, parts in enumerate(zip(*columns, strict=True)):
         result[number::size] = separated(w, parts, size)
     return result
 
 
-def _turned_parts(w: FunctionWriter, rows: Sequence[Reg], size: int) -> list[Reg]:
+def _transposed_parts(w: FunctionWriter, rows: Sequence[Reg], size: int) -> list[Reg]:
     """`size` rows, where each part of `size` lanes becomes a part of the columns: by rounds of interleaving
     the upper and the lower half, each of which moves one bit of an element's row to its lane."""
     lanes, block = rows[0].lanes, list(rows)
@@ -48,7 +48,7 @@ def put_columns(
 ) -> None:  # fmt: skip
     """Write the columns of a matrix of `size` m by n, whose rows lie in memory. `source` is the first row and
     how many elements behind it the next one is, `target` the same of the columns; what fills no vector of
-    these is zero. Strips of a few columns and as many rows as a vector has lanes are turned, the last of
+    these is zero. Strips of a few columns and as many rows as a vector has lanes are transposed, the last of
     which overlap others."""
     (first, apart), (to, pitch), (m, n) = source, target, size
     high, wide = min(m, lanes), _part(dtype, lanes)
@@ -60,7 +60,7 @@ def put_columns(
         rows += [constant(0, dtype, wide)] * (lanes - high)
         corner = w.offset(w.offset(to, dtype, w.mul(left, pitch)), dtype, top)
         block = [_concatenated(w, rows[number::wide]) for number in range(wide)]
-        for column, vector in enumerate(_turned_parts(w, block, wide)[: min(n, wide)]):
+        for column, vector in enumerate(_transposed_parts(w, block, wide)[: min(n, wide)]):
             w.store(vector, w.offset(corner, dtype, column * pitch))
 
     _strips(w, (m, high), (n, min(n, wide)), strip)
@@ -82,7 +82,7 @@ def put_rows(
             w.load(w.offset(corner, dtype, column * apart), dtype, lanes) for column in range(min(n, wide))
         ]
         block += [constant(0, dtype, lanes)] * (wide - len(block))
-        vectors = _turned_parts(w, block, wide)
+        vectors = _transposed_parts(w, block, wide)
         corner = w.offset(to, dtype, left)
         for row in range(m):
             start = row // wide * wide

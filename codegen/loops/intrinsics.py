@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...base.records import record
 from ..llvm.emitter import constant
 from ..llvm.loops import FunctionWriter
-from ..llvm.transpose import put_columns, put_rows, turned
+from ..llvm.transpose import put_columns, put_rows, transposed
 
 
 @record(eq=False)
@@ -46,7 +46,7 @@ def _transposed(
     mask = w.tail_mask(height, edge) if height < edge else None
     block = [w.load(w.offset(source, dtype, column * apart), dtype, edge, mask) for column in range(width)]
     block += [constant(0, dtype, edge)] * (edge - width)
-    for row, vector in enumerate(turned(w, block)[:height]):
+    for row, vector in enumerate(transposed(w, block)[:height]):
         w.store(vector, w.offset(square, dtype, row * pitch))
 
 
@@ -66,7 +66,7 @@ def _transpose_expected(sizes: Sequence[int]) -> str:
     return "a height, a width, and a power of two that is no less than these"
 
 
-def _turn_expected(sizes: Sequence[int]) -> str:
+def _block_expected(sizes: Sequence[int]) -> str:
     if len(sizes) == 3:
         rows, length, lanes = sizes
         if 1 <= rows <= lanes and length >= 1 and lanes & (lanes - 1) == 0:
@@ -83,20 +83,20 @@ INTRINSICS: Final[dict[str, Intrinsic]] = {
         _transpose_expected,
     ),
     # sizes: some rows, their length, and the lanes of a vector, which are no fewer; of a row or a column
-    "turn_rows": Intrinsic(
+    "transpose_rows": Intrinsic(
         lambda sizes: (RowsAt(sizes[0], sizes[1], written=False), RowsAt(sizes[1], sizes[2], written=True)),
         lambda sizes, rows: [_transpose_meaning(rows, sizes[2])],
         lambda w, dtype, places, sizes: put_columns(
             w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
         ),
-        _turn_expected,
+        _block_expected,
     ),
-    "turn_columns": Intrinsic(
+    "transpose_columns": Intrinsic(
         lambda sizes: (RowsAt(sizes[1], sizes[2], written=False), RowsAt(sizes[0], sizes[1], written=True)),
         lambda sizes, columns: [columns[:, : sizes[0]].T],
         lambda w, dtype, places, sizes: put_rows(
             w, places[0], places[1], (sizes[0], sizes[1]), dtype, sizes[2]
         ),
-        _turn_expected,
+        _block_expected,
     ),
 }

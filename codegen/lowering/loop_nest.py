@@ -164,8 +164,8 @@ class Across:
 
 
 @record
-class Turned:
-    """Accesses of blocks of rows by way of scratch memory (`turned_rows`): pairs of the access that the
+class TransposedRows:
+    """Accesses of blocks of rows by way of scratch memory (`transposed_rows`): pairs of the access that the
     nest's members and writes name, and the one of a buffer that it stands for."""
 
     reads: tuple[tuple[Memory, Memory], ...] = ()
@@ -195,7 +195,7 @@ class Nest:
     kept: dict[Value, Memory] = field(default_factory=dict)
     scratch_sizes: list[tuple[str, int]] = field(default_factory=list)
     #: Accesses that are transposed for each block of rows, so that each lane has a row.
-    turned: Turned = Turned()
+    transposed: TransposedRows = TransposedRows()
     #: Estimated cycles of the whole nest on one thread.
     cycles: float = 0.0
     #: Bytes read and written.
@@ -286,13 +286,13 @@ class Nest:
             head += f", in {self.split.chunks} chunks of {self.split.size}"
         if self.moments:
             head += ", stage 1 with stage 0"
-        if self.turned:
+        if self.transposed:
             head += f", {self.lanes} rows at a time"
         if self.across is not None and self.across.chunks > 1:
             head += f", in {self.across.chunks} chunks of {self.across.size} rows"
         lines: list[tuple[str, Instruction | None]] = [(head, None)]
-        for scratch, memory in self.turned.reads:
-            lines.append((f"  {_leaf_text(scratch)} <- turned {_leaf_text(memory, buffers)}", None))
+        for scratch, memory in self.transposed.reads:
+            lines.append((f"  {_leaf_text(scratch)} <- transposed {_leaf_text(memory, buffers)}", None))
         outer_names, names = names, dict[Value, str]()
         by_value = {member.value: member for member in self.members}
         for stage in range(self.stages):
@@ -317,8 +317,8 @@ class Nest:
                     text = f"    {_leaf_text(write.memory, buffers)} <- {source}"
                     written = by_value[write.source].instruction if isinstance(write.source, Value) else None
                     lines.append((text, written))
-        for scratch, memory in self.turned.writes:
-            lines.append((f"  {_leaf_text(memory, buffers)} <- turned {_leaf_text(scratch)}", None))
+        for scratch, memory in self.transposed.writes:
+            lines.append((f"  {_leaf_text(memory, buffers)} <- transposed {_leaf_text(scratch)}", None))
         return lines
 
     def _member_text(self, member: Member, names: dict[Value, str], buffers: Sequence[str]) -> str:

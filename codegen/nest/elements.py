@@ -68,9 +68,9 @@ class ElementBuilder:
         for source in [s for m in members for s in m.operands] + [w.source for w in nest.writes]:
             for memory in () if isinstance(source, Value) else memories_of(source):
                 dtypes[f"b{memory.buffer}"] = memory.dtype
-        for _, memory in nest.turned.reads:
+        for _, memory in nest.transposed.reads:
             dtypes[f"b{memory.buffer}"] = memory.dtype
-        for _, memory in nest.turned.writes:
+        for _, memory in nest.transposed.writes:
             written[f"b{memory.buffer}"] = dtypes[f"b{memory.buffer}"] = memory.dtype
         return tuple(
             Buffer(f"b{number}", dtypes.get(f"b{number}", "u8"), affine(size), out=f"b{number}" in written)

@@ -39,7 +39,9 @@ class ScheduledLoops:
 
 def is_map(nest: Nest) -> bool:
     """Whether `nest` folds nothing."""
-    return len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.turned
+    return (
+        len(nest.sizes) == nest.parallel and nest.stages == 1 and nest.across is None and not nest.transposed
+    )
 
 
 @clocked("algorithm")

@@ -19,7 +19,7 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
     count = len(fusion.operands)
     writes: dict[int, list[Write]] = {}
     for write in nest.writes:
-        buffer = nest.turned.lies_at(write.memory).buffer
+        buffer = nest.transposed.lies_at(write.memory).buffer
         assert buffer is not None
         writes.setdefault(buffer - count, []).append(write)
     return frozenset(
@@ -38,7 +38,7 @@ def overwritable(nest: Nest, fusion: Instruction) -> frozenset[tuple[int, int]]:
 
 def _read_where_written(nest: Nest, operand: int, write: Write, sizes: dict[str, int]) -> bool:
     """Whether all that reads `operand` reads it before `write` and at its place."""
-    at = nest.turned.lies_at
+    at = nest.transposed.lies_at
     if any(at(memory).buffer == operand for other in nest.writes for memory in memories_of(other.source)):
         return False  # what is stored as it is may be read after another result is stored
     for member in nest.members:

@@ -39,7 +39,7 @@ from ..lowering.loop_nest import (
 )
 from .narrow_dims import unrolled
 from .scratch import keep_between_stages
-from .turned_rows import turn_rows
+from .transposed_rows import transpose_rows
 
 if TYPE_CHECKING:
     from .reductions import chunks, moments
@@ -134,7 +134,7 @@ class _Scheduler:
         nest = Nest(self.name, sizes, parallel, 1, members, writes, stages, row_lanes=row_lanes)
         self._choose_lanes(nest)
         if self.place is None:
-            turn_rows(nest)
+            transpose_rows(nest)
         self._estimate(nest)
         if any(member.is_reduction for member in members):
             nest.split = chunks.split_of(nest)

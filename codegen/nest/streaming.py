@@ -117,7 +117,7 @@ def _is_large(nest: Nest, memory: Memory, fusion: Instruction, least: int) -> bo
 def _written(nest: Nest, fusion: Instruction) -> Iterator[tuple[Memory, int]]:
     """Results that the last stage writes as contiguous vectors, each with its bytes."""
     dim = nest.vector_dim
-    if dim is None or nest.turned:
+    if dim is None or nest.transposed:
         return
     pairs = neighbouring_writes(nest, nest.writes)
     for write in nest.writes:

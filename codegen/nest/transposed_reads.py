@@ -1,7 +1,7 @@
 """Square tiles for maps that read something transposed.
 
 A vector along the last dimension would gather each lane from a cache line of its own. Instead, squares of as
-many elements as a vector has lanes are read the way they lie, turned in registers, and put in a small
+many elements as a vector has lanes are read the way they lie, transposed in registers, and put in a small
 scratch square, from which the map reads them row by row (`loops/passes/transpose_reads.py`).
 """
 

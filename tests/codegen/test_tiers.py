@@ -37,7 +37,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray[Any, Any], ...]]] = 
     "odd product": (lambda x, y: x @ y, (normal(37, 51), normal(51, 29))),
     "long sums": (lambda x, y: x @ y, (normal(9, 2500, dtype="f4"), normal(2500, 40, dtype="f4"))),
     "batch": (lambda x, y: x @ y, (normal(20, 16, 16), normal(20, 16, 16))),
-    "turned": (lambda x, y: x.T @ y + 1.0, (normal(30, 30), normal(30, 70))),
+    "transposed": (lambda x, y: x.T @ y + 1.0, (normal(30, 30), normal(30, 70))),
     "integers": (lambda x, y: x @ y, (normal(30, 30).astype("i4"), normal(30, 20).astype("i4"))),
     "large map": (lambda x: x * 1.5 + tj.sqrt(tj.abs(x)), (normal(2200, 2100, dtype="f4"),)),
     "large rows": (lambda x: x / x.sum(axis=1, keepdims=True), (normal(2200, 2112, dtype="f4"),)),

@@ -347,17 +347,17 @@ class JitFunction(Exportable, Carriable, Bindable):
             self._meets_error_states = True
             self.clear_cache("NumPy's error state asked for errors")
 
-    def _telling_scalars(self, run: Callable[[], R]) -> R:
-        """The result of `run`, once more where it finds that arrays of rank 0 are to be told from scalars."""
+    def _telling_scalars(self, attempt: Callable[[], R]) -> R:
+        """The result of `attempt`, once more where arrays of rank 0 are found to be told from scalars."""
         random = DEFAULT.state
         try:
-            return run()
+            return attempt()
         except WritesRank0:
             with self._tree.lock:
                 self._tells_scalars = True
                 self.clear_cache("an argument of rank 0 is written" if self._tree.signatures else self._first)
         DEFAULT.state = random
-        return run()
+        return attempt()
 
     # -- compiling --------------------------------------------------------------------------------
 

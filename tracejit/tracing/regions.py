@@ -126,12 +126,12 @@ class RegionTracer(Tracer):
         state, number = self.parent.draw(generator)
         return self.lift(wrap(state)), number
 
-    def generator_words(self, state: GeneratorState) -> Tensor | None:
+    def generator_words(self, state: GeneratorState, *, inside: bool = False) -> Tensor | None:
         if self.no_draws and not self.repeats:  # of a mapped function
             return None
         if id(state.bits) in self.made_generators:
-            return super().generator_words(state)
-        return self._around.generator_words(state)
+            return super().generator_words(state, inside=inside)
+        return self._around.generator_words(state, inside=True)
 
 
 def note_written(tracer: Tracer, value: Any) -> None:

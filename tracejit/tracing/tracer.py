@@ -76,26 +76,24 @@ _SCALAR: Final[Attrs] = {"shape": ()}
 
 
 class MadeGenerator:
-    """A generator of NumPy's that a traced function has made, whose `words` are in the trace: its real
-    `state` stays what it was when the function made it."""
+    """A generator of NumPy's that a traced function has made from a seed, with its real `state`.
 
-    def __init__(self, state: GeneratorState, before: Array, words: Tensor) -> None:
-        self.state, self._before, self._words = state, before, words
-        self._is_drawn = False
+    The trace's own draws are made while it is traced: they are the same in each call. From the first draw on
+    that a loop or a branch makes, its `words` are in the trace, and the real state stays.
+    """
 
-    def draw(self) -> Tensor | None:
-        """The words for a draw of the trace; None where the real generator was drawn from first."""
-        if not self._is_drawn and self._has_changed():
-            return None
-        self._is_drawn = True
-        return self._words
+    def __init__(self, state: GeneratorState) -> None:
+        self.state = state
+        self.words: Tensor | None = None
+        self._before: Array | None = None
+
+    def begin(self, words: Tensor, before: Array) -> None:
+        """Draw by `words`, whose elements are `before`, from now on."""
+        self.words, self._before = words, before
 
     def is_mixed(self) -> bool:
-        """Whether the trace and NumPy both have drawn from it."""
-        return self._is_drawn and self._has_changed()
-
-    def _has_changed(self) -> bool:
-        return not np.array_equal(self.state.peek(), self._before)
+        """Whether NumPy has drawn from it behind the trace."""
+        return self._before is not None and not np.array_equal(self.state.peek(), self._before)
 
 
 class Tracer(Builder):
@@ -436,13 +434,17 @@ class Tracer(Builder):
         draws.count += 1
         return state, draws.count - 1
 
-    def generator_words(self, state: GeneratorState) -> Tensor | None:
+    def generator_words(self, state: GeneratorState, *, inside: bool = False) -> Tensor | None:
         """The tensor of the words of a generator's `state`, which a call reads before and writes after unless
-        the function makes the generator. None where that is not so: in traces within a trace, and in those
-        that are no call's."""
+        the function makes the generator. None where that is not so: in traces within a trace, in those that
+        are no call's, and of one that the trace has made, unless a region `inside` of it draws."""
         made = self.made_generators.get(id(state.bits))
         if made is not None:
-            return made.draw() if made.state.kind == state.kind else None
+            if made.state.kind != state.kind:
+                return None
+            if made.words is None and inside:
+                self._begin_draws(made)
+            return made.words
         known = self.generator_states.get(id(state.bits))
         if known is None:
             if id(state.generator) not in self.generators:
@@ -455,10 +457,12 @@ class Tracer(Builder):
 
     def make_generator(self, state: GeneratorState) -> None:
         """Note that the function has made a generator with this `state`."""
-        words = state.peek()
+        self.made_generators[id(state.bits)] = MadeGenerator(state)
+
+    def _begin_draws(self, made: MadeGenerator) -> None:
+        words = made.state.peek()
         value = self.constant(data=tuple(words.tolist()), shape=words.shape, dtype=words.dtype)
-        tensor = wrap(self.apply(OPS["copy"], (value,), {}))
-        self.made_generators[id(state.bits)] = MadeGenerator(state, words, tensor)
+        made.begin(wrap(self.apply(OPS["copy"], (value,), {})), words)
 
     def written_generators(self) -> list[tuple[int, Tensor]]:
         """The positions, among what is captured, of the states that were drawn from, and their words now."""

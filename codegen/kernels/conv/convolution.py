@@ -28,7 +28,7 @@ from ..gemm.batches import accumulate
 from ..gemm.tiles import parallel_work
 from .packing import KernelPacking
 from .parts import BUFFERS, Index, register
-from .result import ResultPart, turns_in_memory
+from .result import ResultPart, transposes_in_memory
 from .tiling import windows_of
 
 #: Vectors of a row of the slab up to which copying it is written out.
@@ -60,7 +60,7 @@ def convolution_kernel(name: str, instruction: Instruction, context: LoweringCon
     if pooled:
         code += [task_function(part.symbol, BUFFERS) for part in parts]
     product = dtype if parts[0].by_library else ""
-    shortened = turns_in_memory(context.parameters, cut.lanes)
+    shortened = transposes_in_memory(context.parameters, cut.lanes)
     return Kernel(
         name, code, head, 1, cut.work / cut.accumulator_lanes, product=product,
         grain=machine().product_task_cycles,

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Sequence
 
 from ...llvm.emitter import Reg, constant
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from ...tiers import ScheduleParameters
 from .parts import Index
 from .slab import SlabPart
 
 
-def turns_in_memory(parameters: ScheduleParameters, lanes: int) -> bool:
-    """Whether tiles are turned in memory, which is shorter text where vectors have more than two lanes."""
+def transposes_in_memory(parameters: ScheduleParameters, lanes: int) -> bool:
+    """Whether tiles are transposed in memory: shorter text where vectors have more than two lanes."""
     return not parameters.register_transposes and lanes > 2
 
 
@@ -58,7 +58,7 @@ class ResultPart(SlabPart):
                 fresh = self._fresh([(b, r, q + lane) for lane in range(cut.along)], done)
                 store(sums[number], w.offset(place, self.dtype, far[number]), fresh)
             return
-        if turns_in_memory(self.parameters, lanes):
+        if transposes_in_memory(self.parameters, lanes):
             self._stores_in_memory(sums, place, far, done, vectors, outputs, store)
             return
         for left in range(0, len(pixels), lanes):
@@ -67,7 +67,7 @@ class ResultPart(SlabPart):
             stretches = _stretches(far[left : left + lanes])
             for v in range(vectors):
                 block = [sums[(left + i) * vectors + v] for i in range(len(group))]
-                block = turned(w, block + [zero] * (lanes - len(block)))
+                block = transposed(w, block + [zero] * (lanes - len(block)))
                 for lane in range(min(lanes, outputs - v * lanes)):
                     row = w.offset(place, self.dtype, (v * lanes + lane) * size)
                     for begin, count, offset in stretches:

@@ -1,7 +1,7 @@
 """Array access of transforms: the sources and targets of passes (`stockham`).
 
 Where transforms lie side by side (`inner` of them), lanes are columns; else they are rows of one transform,
-or transforms whose elements are turned into columns by transposes in registers (`TurnedRows`).
+or transforms whose elements are transposed into columns by transposes in registers (`TransposedLines`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ....base.machine import machine
 from ....base.records import record
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg, constant
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from .codelets import Complex
 from .stockham import RowPlanes, Source, Target, plus, times_size
 
@@ -136,7 +136,7 @@ def scaled_target(w: FunctionWriter, target: Target, scale: float) -> Target:
 
 
 @record(eq=False)
-class TurnedRows:
+class TransposedLines:
     """Transforms of `count` numbers that lie one behind the other from `pointer` on, as many as planes have
     columns.
 
@@ -156,7 +156,7 @@ class TurnedRows:
         def block(first: Reg, size: int) -> None:
             mask = None if size == lanes else w.tail_mask(size, lanes)
             rows = [w.load(self._row(row, first), self.dtype, lanes, mask) for row in range(lanes)]
-            for number, vector in enumerate(turned(w, rows)[:size]):
+            for number, vector in enumerate(transposed(w, rows)[:size]):
                 w.store(vector, self._plane(planes, first, number))
 
         self._blocks(lanes, block)
@@ -171,7 +171,7 @@ class TurnedRows:
                 w.load(self._plane(planes, first, number), self.dtype, lanes) for number in range(size)
             ]
             columns += [Reg("zeroinitializer", self.dtype, lanes)] * (lanes - size)
-            for row, vector in enumerate(turned(w, columns)):
+            for row, vector in enumerate(transposed(w, columns)):
                 w.store(vector, self._row(row, first), mask)
 
         self._blocks(lanes, block)

@@ -16,8 +16,8 @@ from .stockham import buffer_bytes
 
 #: Transforms of more elements are cut into two steps, or left to NumPy.
 LONGEST: Final = 8192
-#: Transforms one behind the other of fewer elements are turned, so that lanes are transforms.
-_TURNED: Final = 32
+#: Transforms one behind the other of fewer elements are transposed, so that lanes are transforms.
+_TRANSPOSED: Final = 32
 #: Bytes of buffers on the stack; larger ones are in the kernel's workspace.
 ON_STACK: Final = 5 << 16
 
@@ -95,12 +95,12 @@ class TransformPlan:
         lanes = target.lanes(self.dtype)
         count = self.outer if self.inner == 1 else self.inner
         width = min(lanes, 1 << count.bit_length() - 1) if count and not line_by_line else 1
-        short = self.complex_size < _TURNED or (self.complex_size % 4 != 0 and not self.chirped)
-        #: Whether transforms one behind the other are turned to columns.
-        self.turned = self.inner == 1 and width > 1 and short
-        self.columns = width if self.inner > 1 or self.turned else 1
+        short = self.complex_size < _TRANSPOSED or (self.complex_size % 4 != 0 and not self.chirped)
+        #: Whether transforms one behind the other are transposed to columns.
+        self.transposed = self.inner == 1 and width > 1 and short
+        self.columns = width if self.inner > 1 or self.transposed else 1
         self.lanes = lanes
-        #: Groups of columns beside each other, or of transforms that are turned.
+        #: Groups of columns beside each other, or of transforms that are transposed.
         self.blocks = -(-count // self.columns) if self.columns > 1 else count
         self.groups = self.blocks * (self.outer if self.inner > 1 else 1)
         self.buffer_bytes = buffer_bytes(self.dtype, self.rows, self.columns)
@@ -120,7 +120,7 @@ class TransformPlan:
             return False
         if not self.fits:
             return self.two_steps() is not None
-        return len(self.radices) > 1 and not self.turned
+        return len(self.radices) > 1 and not self.transposed
 
     def two_steps(self) -> TwoSteps | None:
         """The two steps of transforms that do not fit; None where NumPy has to do them."""

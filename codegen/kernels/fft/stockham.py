@@ -23,7 +23,7 @@ from ....base.records import record
 from ...llvm.emitter import BITS
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from .codelets import Complex, dft, times
 from .roots import RootTable, unit_roots
 
@@ -224,7 +224,7 @@ class Stockham:
             # a row of the square is longer than `radix`: what is too much is overwritten by the next one
             blocks = range(0, radix, lanes)
             squares = [
-                [turned(w, _filled(plane[start : start + lanes], lanes)) for start in blocks]
+                [transposed(w, _filled(plane[start : start + lanes], lanes)) for start in blocks]
                 for plane in planes
             ]
             for row in range(lanes):

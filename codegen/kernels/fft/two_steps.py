@@ -5,8 +5,8 @@ With n = a b, j = b j1 + j2 and k = k1 + a k2,
     y[k1 + a k2] = sum_j2 w_b^(j2 k2) (w_n^(j2 k1) sum_j1 x[b j1 + j2] w_a^(j1 k1))
 
 The operand is a matrix of a rows. The first step transforms its columns, as many at a time as a vector has
-lanes, and multiplies them by roots of unity. The second transforms rows of that, turned to columns, as which
-they are in the result. Real transforms have a step before or after these.
+lanes, and multiplies them by roots of unity. The second transforms rows of that, transposed to columns, as
+which they are in the result. Real transforms have a step before or after these.
 
 What the first step makes of a block of columns is a panel, whose rows lie one behind the other: strides of
 many pages are written and read slowly. The factors w_n^(j2 k1) are products of one for the block's first
@@ -25,7 +25,7 @@ from ...llvm.emitter import BITS
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.registers import Number, Reg
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from ...lowering.kernel import signature
 from ...lowering.parallel_for import context_of, part_of, run_tasks, task_function
 from .codelets import Complex, times
@@ -184,7 +184,7 @@ class TwoStepWriter:
         def square(block: Reg, _: list[Reg]) -> Sequence[Reg]:
             panel, column = self._panel(block), w.min(w.mul(block, lanes), steps.width - lanes)
             rows = [panel.load(w.add(first, row), 0, lanes) for row in range(lanes)]
-            real, imaginary = (turned(w, [row[part] for row in rows]) for part in range(2))
+            real, imaginary = (transposed(w, [row[part] for row in rows]) for part in range(2))
             for number, value in enumerate(zip(real, imaginary, strict=True)):
                 planes.store(w.add(column, number), 0, value)
             return ()

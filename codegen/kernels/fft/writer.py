@@ -13,7 +13,7 @@ from ...lowering.parallel_for import part_of
 from .chirp import Chirp, Convolution
 from .codelets import Complex
 from .halves import Halves, complete, copy_rows, half_roots
-from .memory import ArrayAccess, TurnedRows, scaled_target, swapped_source, swapped_target
+from .memory import ArrayAccess, TransposedLines, scaled_target, swapped_source, swapped_target
 from .plan import TransformPlan
 from .primes import PrimeTransform
 from .roots import RootTable
@@ -73,9 +73,9 @@ class TransformWriter:
             w.offset(f"%b{number}", plan.dtype, w.mul(place, width))
             for number, (place, width) in enumerate(zip(places, widths, strict=True))
         )
-        if plan.turned:
+        if plan.transposed:
             buffers = Buffers(w, plan.dtype, plan.rows, plan.columns, memory)
-            self._turned(operand, result, lines, widths, buffers)
+            self._transposed(operand, result, lines, widths, buffers)
         else:
             # the next line, or the next columns
             steps = lines if plan.inner == 1 else (plan.columns, plan.columns)
@@ -107,15 +107,15 @@ class TransformWriter:
         target = (y.store_halves if plan.halved else y.store_real) if plan.to_real else y.store_pairs
         self._transform(source, target, Buffers(self.w, plan.dtype, plan.rows, plan.columns, memory))
 
-    def _turned(
+    def _transposed(
         self, operand: str, result: str, lines: tuple[int, int], widths: tuple[int, int], buffers: Buffers
     ) -> None:
-        """Transforms one behind the other, turned to columns and back."""
+        """Transforms one behind the other, transposed to columns and back."""
         w, plan = self.w, self.plan
         parts = [2 if plan.halved else width for width in widths]
         counts = [line * width for line, width in zip(lines, widths, strict=True)]
         x, y = (
-            TurnedRows(w, plan.dtype, place, count, part)
+            TransposedLines(w, plan.dtype, place, count, part)
             for place, count, part in zip((operand, result), counts, parts, strict=True)
         )
         planes = buffers.following()

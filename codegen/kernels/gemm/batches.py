@@ -1,9 +1,9 @@
 """Parts that all matrix product kernels share: strided operands, steps of sums, and loops over rows and
 batches.
 
-A small y whose columns lie in memory is turned, into rows in scratch memory. Products whose lanes run along
-the rows of y would gather each of its rows, element by element, and again for each row of tiles: 102 products
-of (2, 32) and a transposed (3, 32) in f64 took 32 us, 5 of y as it lies.
+A small y whose columns lie in memory is transposed, into rows in scratch memory. Products whose lanes run
+along the rows of y would gather each of its rows, element by element, and again for each row of tiles: 102
+products of (2, 32) and a transposed (3, 32) in f64 took 32 us, 5 of y as it lies.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ...llvm.loops import FunctionWriter
 from ...maths.support import muladd
 
 
-def turning_pays(strides: tuple[int, ...], k: int, n: int, dtype: str, lanes: int) -> bool:
-    """Whether a (k, n) matrix with these strides is turned: it lies along its columns, each of half a vector
-    at least, and its rows stay in the first cache."""
+def transposing_pays(strides: tuple[int, ...], k: int, n: int, dtype: str, lanes: int) -> bool:
+    """Whether a (k, n) matrix with these strides is transposed: it lies along its columns, each of half a
+    vector at least, and its rows stay in the first cache."""
     return (
         dtype != "bool"
         and lanes > 1
         and strides[-2] == 1 != strides[-1]
         and k >= lanes // 2
-        and 2 * k * turned_pitch(n, lanes) * BITS[dtype] // 8 <= machine().l1_bytes
+        and 2 * k * transposed_pitch(n, lanes) * BITS[dtype] // 8 <= machine().l1_bytes
     )
 
 
-def turned_pitch(n: int, lanes: int) -> int:
+def transposed_pitch(n: int, lanes: int) -> int:
     """Elements from one row to the next in scratch memory: at least a vector."""
     return max(n, lanes)
 

@@ -52,7 +52,7 @@ def contraction_kernel(name: str, instruction: Instruction, context: LoweringCon
     (m, n, _), (x, y) = product.sizes, product.operands
     in_rows = x.strides[-1] == 1 or x.strides[-2] != 1
     if (n == 1 and m > 1 and not in_rows) or (m == 1 and n > 1 and y.strides[-1] != 1):
-        product = _turned(product)
+        product = _transposed(product)
     if as_dots(product, target):
         product = _row_by_row(product)
     if product.sizes[1] == 1 and product.dtype[0] == "f" and 0 not in product.types[0].shape:
@@ -85,7 +85,7 @@ def _row_by_row(product: Product) -> Product:
     return Product(batch, (left, Strided((x.strides[-2], 1, 1), x.offset, x.buffer)))
 
 
-def _turned(product: Product) -> Product:
+def _transposed(product: Product) -> Product:
     """The transposed product y^T x^T. Its result has the same memory, as one side of it is 1."""
     x, y, result = (
         TensorType(type_.dtype, (*type_.shape[:-2], *type_.shape[:-3:-1])) for type_ in product.types
@@ -159,7 +159,7 @@ def _blocking(instruction: Instruction, defs: Definitions, target: Target) -> Bl
     x_stays = m * k * itemsize <= (640 if copied_once else 300) * (machine().l2_bytes >> 10)
     if y_strides[1] == 1 and (near or (x_stays and (shape.copies or strips_stay))):
         return None
-    if near and batches.turning_pays(y_strides, k, n, dtype, shape.lanes):
+    if near and batches.transposing_pays(y_strides, k, n, dtype, shape.lanes):
         return None
     if n <= shape.lanes and shape.rows >= GATHERED_ROWS and near:
         return None

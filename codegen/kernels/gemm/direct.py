@@ -3,8 +3,8 @@
 A tile of the result is kept in registers along the inner dimension. The tile's size follows from the shape,
 so that little of it goes over the edges: rows of the last tile overlap the one before, which computes some
 twice to the same bits, and stores each of its sums once, when it is complete; the last columns have tiles of
-their own, narrower and masked. A small y whose columns lie in memory is turned first. Of a y that the first
-cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @
+their own, narrower and masked. A small y whose columns lie in memory is transposed first. Of a y that the
+first cache does not hold, a strip for one column of tiles is copied, if the second one holds it: (100, 200) @
 (200, 768) in f64 took 690 us so on a Xeon of 2.5 GHz, 1280 from where it lies if rows begin lines there, and
 2500 if they do not.
 """
@@ -83,7 +83,7 @@ def direct_kernel(name: str, product: Product, context: LoweringContext) -> Kern
     head = (
         f"contraction {name}: {batch} x ({shape.m}x{shape.k} @ {shape.k}x{shape.n}) {dtype}, "
         f"{shape.rows} x {shape.vectors} vectors of {shape.lanes} lanes"
-        f"{', y turned' if writer.turns else ''}{', strips of y copied' if shape.copies else ''}"
+        f"{', y transposed' if writer.transposes else ''}{', strips of y copied' if shape.copies else ''}"
     )
     return Kernel(
         name,
@@ -168,8 +168,8 @@ class _Nest:
         self.shape, self.w, self.unrolled = shape, FunctionWriter(declarations), unrolled
         self.batch, dtype = product.batch, product.dtype
         y = product.operands[1].strides[-2:]
-        #: Whether y is read from scratch memory, where its columns were turned to rows.
-        self.turns = batches.turning_pays(y, shape.k, shape.n, dtype, shape.lanes)
+        #: Whether y is read from scratch memory, where its columns were transposed to rows.
+        self.transposes = batches.transposing_pays(y, shape.k, shape.n, dtype, shape.lanes)
         width = shape.vectors * shape.lanes
         #: Buffer to which the strip of y for a column of tiles is copied.
         self.strip = (
@@ -200,15 +200,15 @@ class _Nest:
     def _product(self, at: list[str], down: Range, across: Range) -> None:
         """The tiles of the ranges of one product; `at` has the pointers to x, y and the result."""
         x, y, result = at
-        self._tiles(x, self._turned(y), result, down, across)
+        self._tiles(x, self._transposed(y), result, down, across)
 
-    def _turned(self, y: str) -> MatrixRows:
-        """The rows of y: of its turned copy if it is turned."""
+    def _transposed(self, y: str) -> MatrixRows:
+        """The rows of y: of its transposed copy if it is transposed."""
         row, column = self.operands[1].strides[-2:]
-        if not self.turns:
+        if not self.transposes:
             return MatrixRows(y, row, column)
         shape = self.shape
-        apart = batches.turned_pitch(shape.n, shape.lanes)
+        apart = batches.transposed_pitch(shape.n, shape.lanes)
         scratch = self.w.slot(self.dtype, shape.k * apart)
         put_columns(self.w, (y, column), (scratch, apart), (shape.n, shape.k), self.dtype, shape.lanes)
         return MatrixRows(scratch, apart, 1)

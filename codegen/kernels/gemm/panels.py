@@ -16,7 +16,7 @@ from ...llvm.emitter import BITS, Reg, constant
 from ...llvm.function import Declarations, FunctionCode
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from .tiles import Tile
 
 PACKING = PRODUCT_KERNELS[1]
@@ -51,14 +51,14 @@ class _Packing:
             self._copy()
             w.ret()
 
-        def turned_whole() -> None:
+        def transposed_whole() -> None:
             self._strips(self._turn)
             w.ret()
 
         self._clear_narrow_panel()
         w.when(w.eq(self.across, 1), copied)
         if register_transposes:  # they are half of the text
-            w.when(w.and_(w.eq(self.along, 1), w.ge(self.k, self.lanes)), turned_whole)
+            w.when(w.and_(w.eq(self.along, 1), w.ge(self.k, self.lanes)), transposed_whole)
         self._strips(self._element_by_element)
         w.ret()
         return w.function(
@@ -160,7 +160,7 @@ class _Packing:
             here = w.offset(source, self.dtype, start)
             there = w.offset(panel, self.dtype, w.mul(start, self.width))
             block = [w.load(w.offset(here, self.dtype, row), self.dtype, lanes) for row in rows]
-            for i, column in enumerate(turned(w, block)):
+            for i, column in enumerate(transposed(w, block)):
                 w.store(column, w.offset(there, self.dtype, w.mul(self.width, i)), mask)
             return ()
 

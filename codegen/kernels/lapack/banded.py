@@ -52,7 +52,7 @@ def banded_lu_workspace(instruction: Instruction, nbytes: int) -> int:
 def banded_solve(p: Problem) -> Reg | None:
     """Solve a banded system by LU factors: right sides by columns, and the solutions back."""
     w, attrs = p.w, p.instruction.attrs
-    below, above, turned = attrs["below"], attrs["above"], attrs["transpose"]
+    below, above, transposed = attrs["below"], attrs["above"], attrs["transpose"]
     _, factors, pivots, right = p.operands
     size, columns = p.instruction.operands[3].shape[-2:]
     width = p.instruction.operands[1].shape[-1]
@@ -68,11 +68,11 @@ def banded_solve(p: Problem) -> Reg | None:
     w.loop(0, size, 1, pivot)
     p.transpose((size, columns), right, x)
     conjugated = attrs["conjugate"] and p.parts == 2
-    if conjugated and not turned:
+    if conjugated and not transposed:
         p.conjugate(x, size * columns)
-    operation = "'N" if not turned else "'C" if conjugated else "'T"
+    operation = "'N" if not transposed else "'C" if conjugated else "'T"
     p.call("gbtrs", [operation, size, below, above, columns, factors, width, own, x, size])
-    if conjugated and not turned:
+    if conjugated and not transposed:
         p.conjugate(x, size * columns)
     p.transpose((columns, size), x, p.results[0])
     if attrs["on_singular"] == "raise":

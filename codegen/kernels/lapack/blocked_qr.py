@@ -151,8 +151,10 @@ class BlockedQR(BlockedFactorization):
             end += aligned(elements * self.bytes)
         #: Bytes where these begin: the matrix and q; V by reflectors and by rows; the transposed T of all
         #: blocks; T and its transposed inverse of one; the reflectors' scales; LAPACK's own workspace.
-        self.matrix_at, self.basis_at, self.reflectors_at, self.turned_at = places[:4]
-        self.turned_triangles_at, self.triangle_at, self.inverse_at, self.scales_at, self.work_at = places[4:]
+        self.matrix_at, self.basis_at, self.reflectors_at, self.transposed_at = places[:4]
+        self.transposed_triangles_at, self.triangle_at, self.inverse_at, self.scales_at, self.work_at = (
+            places[4:]
+        )
         self.workspace = end
 
     def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
@@ -208,36 +210,38 @@ class BlockedQR(BlockedFactorization):
 
         w.loop(0, self.block, 1, reflector)
         sizes = constant(self.block, "i64"), height
-        self.transpose(w, sizes, (reflectors, self.pitch), (self.place(w, self.turned_at), self.block))
+        self.transpose(w, sizes, (reflectors, self.pitch), (self.place(w, self.transposed_at), self.block))
 
     def _find_triangle(self, w: FunctionWriter, number: Reg, first: Reg) -> None:
         """Write T of a block, and T transposed."""
         inverse = self.place(w, self.inverse_at)
-        turned = self._turned_triangle(w, number)
+        transposed = self._transposed_triangle(w, number)
         V = Operand(self.place(w, self.reflectors_at), self.pitch)
-        by_rows = Operand(self.place(w, self.turned_at), self.block)
+        by_rows = Operand(self.place(w, self.transposed_at), self.block)
         height = w.sub(constant(self.pitch, "i64"), first)
         products = TileProducts(w, self.dtype, self.lanes)
         products.write(V, by_rows, Operand(inverse, self.block), height, self.block, self.block)
-        w.clear(turned, self.square * self.bytes)
+        w.clear(transposed, self.square * self.bytes)
 
         def row(k: Reg, _: list[Reg]) -> Sequence[Reg]:
             scale = w.load(w.offset(self.place(w, self.scales_at), self.dtype, w.add(first, k)), self.dtype)
             diagonal = w.mul(k, self.block + 1)
             # where there is no reflector the scale is 0, and T has zeros
             w.store(w.div(constant(1.0, self.dtype), scale), w.offset(inverse, self.dtype, diagonal))
-            w.store(constant(1.0, self.dtype), w.offset(turned, self.dtype, diagonal))
+            w.store(constant(1.0, self.dtype), w.offset(transposed, self.dtype, diagonal))
             return ()
 
         w.loop(0, self.block, 1, row)
         size = constant(self.block, "i64")
-        a, x = (self.part(w, place, self.block, self.block, self.block) for place in (inverse, turned))
+        a, x = (self.part(w, place, self.block, self.block, self.block) for place in (inverse, transposed))
         solve_triangular(a, x, lower=True, transposed=False, unit=False)
-        self.transpose(w, (size, size), (turned, self.block), (self.place(w, self.triangle_at), self.block))
+        self.transpose(
+            w, (size, size), (transposed, self.block), (self.place(w, self.triangle_at), self.block)
+        )
 
-    def _turned_triangle(self, w: FunctionWriter, number: Reg) -> str:
+    def _transposed_triangle(self, w: FunctionWriter, number: Reg) -> str:
         """The transposed T of block `number`."""
-        return w.offset(self.place(w, self.turned_triangles_at), self.dtype, w.mul(number, self.square))
+        return w.offset(self.place(w, self.transposed_triangles_at), self.dtype, w.mul(number, self.square))
 
     def _apply(
         self, w: FunctionWriter, first: Reg, triangle_at: int | str, matrix: str, begin: Reg, end: int
@@ -259,7 +263,7 @@ class BlockedQR(BlockedFactorization):
         triangle = Operand(w.load_pointer(w.offset(state, "i64", 2)), self.block)
         start, stop = [w.load(w.offset(state, "i64", place), "i64") for place in (3, 4)]
         V = Operand(self.place(w, self.reflectors_at), self.pitch)
-        by_rows = Operand(self.place(w, self.turned_at), self.block)
+        by_rows = Operand(self.place(w, self.transposed_at), self.block)
         slots = [Operand(w.slot(self.dtype, _TASK_COLUMNS * self.block), self.block) for _ in range(2)]
         products = TileProducts(w, self.dtype, self.lanes)
         height, below = w.sub(constant(self.pitch, "i64"), first), w.offset(matrix, self.dtype, first)
@@ -306,7 +310,7 @@ class BlockedQR(BlockedFactorization):
             first = w.mul(number, self.block)
             width = w.min(w.sub(constant(self.least, "i64"), first), self.block)
             w.when(w.gt(step, 0), lambda: self._read_reflectors(w, first, width))
-            self._apply(w, first, self._turned_triangle(w, number), basis, first, self.inner)
+            self._apply(w, first, self._transposed_triangle(w, number), basis, first, self.inner)
             return ()
 
         w.loop(0, self.count, 1, block)

@@ -45,9 +45,11 @@ class BlockedSolution(ByProducts):
         super().__init__(name, instruction, context, library)
         attrs = instruction.attrs
         self.factors = instruction.op is LU_SOLVE
-        self.turned = attrs["transpose"]
+        self.transposed = attrs["transpose"]
         if self.factors:
-            self.passes = [(False, False), (True, True)] if self.turned else [(True, True), (False, False)]
+            self.passes = (
+                [(False, False), (True, True)] if self.transposed else [(True, True), (False, False)]
+            )
         else:
             self.passes = [(attrs["lower"], attrs["unit_diagonal"])]
         #: Whether zeros on the diagonal are to be found.
@@ -74,7 +76,7 @@ class BlockedSolution(ByProducts):
         return large and super().fits(instruction, least)
 
     def product_strides(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        return ((1, self.size) if self.turned else (self.size, 1)), (self.room_pitch, 1)
+        return ((1, self.size) if self.transposed else (self.size, 1)), (self.room_pitch, 1)
 
     def factor(self, w: FunctionWriter, caller: Caller, index: Reg) -> Reg:
         right, result = [
@@ -82,8 +84,8 @@ class BlockedSolution(ByProducts):
         ]
         factor = self.matrix(w, 1 if self.factors else 0, index)
         w.clear(self.place(w, self.room), self.room_bytes)  # tasks solve for whole strips
-        solved = self.place(w, self.solved) if self.factors and self.turned else result
-        if self.factors and not self.turned:
+        solved = self.place(w, self.solved) if self.factors and self.transposed else result
+        if self.factors and not self.transposed:
             self._exchange(w, index, right, result)
         else:
             w.copy(solved, right, self.size * self.width * self.bytes)
@@ -100,17 +102,17 @@ class BlockedSolution(ByProducts):
     def _exchange(self, w: FunctionWriter, index: Reg, source: str, target: str) -> None:
         """Write the rows of `source` in the order of the factors, or from that back."""
         order = w.offset("%b2", "i64", w.mul(index, self.size))
-        order_rows(w, order, (self.size, self.width * self.bytes), source, target, back=self.turned)
+        order_rows(w, order, (self.size, self.width * self.bytes), source, target, back=self.transposed)
 
     def _row(self, w: FunctionWriter, matrix: str, row: Reg) -> str:
         return w.offset(matrix, self.dtype, w.mul(row, self.width))
 
     def _downward(self, number: int) -> bool:
-        return bool(self.passes[number][0] != self.turned)
+        return bool(self.passes[number][0] != self.transposed)
 
     def _element(self, w: FunctionWriter, factor: str, row: Reg, column: Reg) -> str:
         """The place of an element of op(factor)."""
-        along, down = (column, row) if self.turned else (row, column)
+        along, down = (column, row) if self.transposed else (row, column)
         return w.offset(factor, self.dtype, w.add(w.mul(along, self.size), down))
 
     def _pass(self, w: FunctionWriter, number: int, factor: str, solved: str) -> None:
@@ -167,7 +169,7 @@ class BlockedSolution(ByProducts):
             lower, unit = self.passes[which]
             a = self.part(w, corner, size, size, self.size)
             x = self.part(w, w.offset(room, self.dtype, begin), size, WHOLE_STRIPS, self.room_pitch)
-            solve_triangular(a, x, lower=lower, transposed=self.turned, unit=unit)
+            solve_triangular(a, x, lower=lower, transposed=self.transposed, unit=unit)
 
         def of_size(begin: Reg, which: int) -> None:
             if not self.rest:

@@ -57,22 +57,22 @@ def _solve(p: Problem, factor: str, right: str, columns: int, *, lower: bool, un
     It knows no conjugation alone, and of a vector none of what is transposed already: then both sides are.
     """
     attrs = p.instruction.attrs
-    turned, conjugated = attrs["transpose"], attrs["conjugate"] and p.parts == 2
+    transposed, conjugated = attrs["transpose"], attrs["conjugate"] and p.parts == 2
     size = p.instruction.operands[0].shape[-1]
     in_tiles, in_lines = fits_tiles(p, size, columns), columns == 1 and not p.caller.has("trsv")
     uplo, diagonal = "'U" if lower else "'L", "'U" if unit else "'N"
-    around = conjugated and (in_tiles or in_lines or turned == (columns == 1))
+    around = conjugated and (in_tiles or in_lines or transposed == (columns == 1))
     if around:
         p.conjugate(right, size * columns)
     if in_tiles:
-        solve_in_tiles(p, factor, right, size, columns, lower=lower, transposed=turned, unit=unit)
+        solve_in_tiles(p, factor, right, size, columns, lower=lower, transposed=transposed, unit=unit)
     elif in_lines:
-        solve_vector(p, factor, right, size, lower=lower, transposed=turned, unit=unit)
+        solve_vector(p, factor, right, size, lower=lower, transposed=transposed, unit=unit)
     elif columns == 1:
-        operation = "'N" if turned else "'C" if conjugated else "'T"
+        operation = "'N" if transposed else "'C" if conjugated else "'T"
         p.call("trsv", [uplo, operation, diagonal, size, factor, size, right, 1], info=False)
     else:
-        operation = "'N" if not turned else "'C" if conjugated else "'T"
+        operation = "'N" if not transposed else "'C" if conjugated else "'T"
         p.call(
             "trsm",
             ["'R", uplo, operation, diagonal, columns, size, p.element(1.0), factor, size, right, columns],
@@ -130,17 +130,17 @@ def lu_solve(p: Problem) -> Reg | None:
     size, columns = p.instruction.operands[3].shape[-2:]
     _, lu, permutation, right = p.operands
     (result,) = p.results
-    turned = attrs["transpose"]
-    solved = p.workspace if turned else result
-    if turned:
+    transposed = attrs["transpose"]
+    solved = p.workspace if transposed else result
+    if transposed:
         w.copy(solved, right, size * columns * p.bytes)
 
     size_of_rows = size, columns * p.bytes
-    if not turned:
+    if not transposed:
         order_rows(w, permutation, size_of_rows, right, result, back=False)
-    for lower in (False, True) if turned else (True, False):
+    for lower in (False, True) if transposed else (True, False):
         _solve(p, lu, solved, columns, lower=lower, unit=lower)
-    if turned:
+    if transposed:
         order_rows(w, permutation, size_of_rows, solved, result, back=True)
     if attrs["on_singular"] == "raise":
         return zero_among(p, lu, size, size + 1)

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...llvm.emitter import Reg
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from ..linalg.memory_matrix import MemoryMatrix
 
 #: Rows and columns of the blocks in which complex matrices are transposed, for the caches' sake.
@@ -57,7 +57,7 @@ def transpose(
                         w.store(value, w.offset(place, dtype, 2 * row))
                 return ()
             vectors = [w.load(place, dtype, lanes) for place in sources]
-            for k, vector in enumerate(turned(w, vectors)):
+            for k, vector in enumerate(transposed(w, vectors)):
                 w.store(vector, at(target, w.add(j, k), i))
             return ()
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from ....base.machine import machine
 from ...llvm.emitter import BITS, Reg
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import is_record, joined, separated, turned
+from ...llvm.transpose import is_record, joined, separated, transposed
 from ...loops.lines import READ_AHEAD, WRITTEN_AHEAD
 from .matrices import RegisterMatrix
 from .memory_matrix import ScratchMatrix
@@ -126,7 +126,7 @@ def _load_square(
             picks = [min(place, count - 1) for place in range(lanes)]
             row = w.shuffle(row, None, picks) if count > 1 else w.splat(row, lanes)
         rows.append(row)
-    return turned(w, rows)[:count]
+    return transposed(w, rows)[:count]
 
 
 def _store_square(w: FunctionWriter, elements: list[Reg], pointer: str, at: Reg | int, size: int) -> None:
@@ -140,7 +140,7 @@ def _store_square(w: FunctionWriter, elements: list[Reg], pointer: str, at: Reg 
             _ask_for_next(w, place, dtype, size * lanes, write=True)
             w.store(vector, place)
         return
-    rows = turned(w, elements + [elements[-1]] * (lanes - count))
+    rows = transposed(w, elements + [elements[-1]] * (lanes - count))
     for place, row in zip(places, rows, strict=True):
         if asks:
             _ask_for_next(w, place, dtype, size * lanes, write=True)

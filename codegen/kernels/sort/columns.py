@@ -9,7 +9,7 @@ left are exchanges between columns of each half, at distances that halve, and th
 from __future__ import annotations
 
 from ...llvm.loops import FunctionWriter
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from .rows import Row, RowFormat
 
 
@@ -78,7 +78,7 @@ class ColumnSorter:
         lanes, parts = self.lanes, []
         for number in range(len(block[0])):
             vectors = [row[number] for row in block]
-            squares = [turned(self.w, vectors[i : i + lanes]) for i in range(0, self.count, lanes)]
+            squares = [transposed(self.w, vectors[i : i + lanes]) for i in range(0, self.count, lanes)]
             parts.append([square[lane] for lane in range(lanes) for square in squares])
         return [list(row) for row in zip(*parts, strict=True)]
 

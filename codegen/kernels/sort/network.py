@@ -1,11 +1,11 @@
 """Sorting many short lines by networks, with a lane for each line.
 
-Lines are turned, so that a vector (a *row*) holds one element of each. What compares two elements of a line
-is then the minimum and the maximum of two rows. Blocks of rows that fit in registers are sorted by Batcher's
-network. Two sorted runs become one by comparing them from both ends (the first of one with the last of the
-other), which leaves the lower half below the upper one, and then each half with itself at distances that
-halve. Several distances are one pass over memory: rows `apart` from each other are a block in registers. Rows
-behind the line are the greatest that there are, and stay where they are.
+Lines are transposed, so that a vector (a *row*) holds one element of each. What compares two elements of a
+line is then the minimum and the maximum of two rows. Blocks of rows that fit in registers are sorted by
+Batcher's network. Two sorted runs become one by comparing them from both ends (the first of one with the last
+of the other), which leaves the lower half below the upper one, and then each half with itself at distances
+that halve. Several distances are one pass over memory: rows `apart` from each other are a block in registers.
+Rows behind the line are the greatest that there are, and stay where they are.
 
 Sources: Knuth, The Art of Computer Programming 3, 5.2.2 (Batcher's method) and 5.3.4 (bitonic sorters).
 """
@@ -19,7 +19,7 @@ from ...llvm.emitter import Reg, constant
 from ...llvm.function import Code, Declarations
 from ...llvm.loops import FunctionWriter
 from ...llvm.target import Target
-from ...llvm.transpose import turned
+from ...llvm.transpose import transposed
 from ...lowering.kernel import signature
 from ...tiers import ScheduleParameters
 from .columns import batcher
@@ -202,7 +202,7 @@ class NetworkWriter:
             x = w.load(w.offset("%b0", plan.dtype, w.add(start, at)), plan.dtype, lanes, mask)
             keys.append(self.format.keys(w, x))
         rows = []
-        for number, key in enumerate(turned(w, keys)):
+        for number, key in enumerate(transposed(w, keys)):
             place = w.splat(w.cast(w.add(at, number), "u32"), lanes)
             rows.append(self.format.row(w, key, place))
         return rows
@@ -213,6 +213,6 @@ class NetworkWriter:
         for first in range(0, count, lanes):
             square = [self.format.content(w, row) for row in rows[first : first + lanes]]
             mask = None if count - first >= lanes else w.tail_mask(count - first, lanes)
-            for start, x in zip(starts, turned(w, square), strict=True):
+            for start, x in zip(starts, transposed(w, square), strict=True):
                 result = self.format.result(w, x)
                 w.store(result, w.offset("%b1", result.dtype, w.add(w.add(start, at), first)), mask)

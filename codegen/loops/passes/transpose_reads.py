@@ -1,5 +1,5 @@
-"""Packing of transposed reads: squares of what lies along the rows' loop are turned in registers, and read
-from a square of their own.
+"""Packing of transposed reads: squares of what lies along the rows' loop are transposed in registers, and
+read from a square of their own.
 
     for r in 0:8 { for l in 0:8 lanes 8 { %x = load b0[r + 100*l] ... } }
 
@@ -42,13 +42,15 @@ def transpose_reads(kernel: Kernel, index: str) -> Kernel:
         written = {node.buffer for node in statements_in(lanes.body) if isinstance(node, Store)}
         calls: list[Node] = []
         body: list[Node] = []
-        turned: dict[tuple[str, Affine], str] = {}
+        transposed: dict[tuple[str, Affine], str] = {}
         for node in lanes.body:
-            if isinstance(node, Load) and node.buffer not in written and _is_turned(node, index, lanes):
+            if isinstance(node, Load) and node.buffer not in written and _is_transposed(node, index, lanes):
                 key = node.buffer, node.index
-                name = turned.get(key)
+                name = transposed.get(key)
                 if name is None:
-                    name = turned[key] = _square(squares, node.dtype, edge, before, set(turned.values()))
+                    name = transposed[key] = _square(
+                        squares, node.dtype, edge, before, set(transposed.values())
+                    )
                     start = node.index.without(index).without(lanes.index)
                     apart = node.index.coefficient(lanes.index).constant
                     places = (node.buffer, start, apart), (name, affine(0), edge)
@@ -78,7 +80,7 @@ def _square(squares: dict[str, Alloc], dtype: str, edge: int, before: int, taken
     return name
 
 
-def _is_turned(load: Load, index: str, lanes: For) -> bool:
+def _is_transposed(load: Load, index: str, lanes: For) -> bool:
     apart = load.index.coefficient(lanes.index).number
     plain = len(load.names) == 1 and not load.guard and load.mask is None
     if not plain or load.index.coefficient(index).number != 1 or apart in (None, 0, 1):

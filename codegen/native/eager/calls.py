@@ -276,9 +276,8 @@ def _take_operands(
             data = value.as_(TENSOR)["data"]
             slow.when(f.is_null(data))
             slow.unless(f.is_type(data, "ndarray"))
-            # an operand of rank 0 may be a scalar, which has no views
-            is_view = f.not_(f.is_null(table["step"]))
-            slow.when(f.and_(is_view, f.eq(data.as_(ARRAY)["rank"], 0)))
+            # Python tells scalars, whose results are scalars and which have no views, from arrays
+            slow.when(f.and_(f.eq(i, first), f.eq(data.as_(ARRAY)["rank"], 0)))
             values[i] = data
             tracked.value = f.or_(tracked.value, requires_grad(f, value))
             f.else_()
@@ -314,10 +313,5 @@ def _result_of_kernel(f: NativeWriter, table: Pointer, values: Pointer, nargs: R
         slow.when(f.eq(is_subtype(f, outcome["type"], f.object_named("generic")), 0))
         array.value = array_from_scalar(f, outcome, None)
         f.returning(None).when(f.is_null(array.value))
-        f.else_()
-        # of rank 0 NumPy gives scalars, but for arrays that its functions make: Python notes those
-        with f.if_(f.eq(outcome.as_(ARRAY)["rank"], 0)):
-            f.own(outcome)
-            slow.leave()
     result: Pointer = array.value
     return result

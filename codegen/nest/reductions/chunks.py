@@ -38,7 +38,7 @@ def split_of(nest: Nest) -> Split | None:
             unit = nest.lanes * nest.unroll
             extent = extent // unit * unit
     else:
-        if nest.turned or nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > machine().l1_bytes:
+        if nest.transposed or nest.parallel != 1 or nest.sizes[0] * 8 * len(folds) > machine().l1_bytes:
             # its columns are tasks enough, and partial results would not stay in cache
             return None
         block = BLOCK_ROWS if nest.sizes[0] > nest.lanes * nest.unroll else extent

@@ -28,7 +28,7 @@ from .totals import LONG, LONG_COLUMN, is_float_sum
 
 def adds_blocks(nest: Nest) -> bool:
     """Whether `nest` has sums of floats along columns that are so long that they are added up in blocks."""
-    most = LONG if nest.reads_across or nest.turned else LONG_COLUMN
+    most = LONG if nest.reads_across or nest.transposed else LONG_COLUMN
     sums = any(member.is_reduction and is_float_sum(member.instruction) for member in nest.members)
     return sums and math.prod(nest.sizes[nest.parallel :]) > most
 
@@ -58,7 +58,7 @@ def column_kernel(
     nest: Nest, sizes: Sequence[int], target: Target, streamed: frozenset[Memory] = frozenset()
 ) -> Kernel:
     """The kernel that the schedule of columns makes of their algorithm; it is built at once, but for the
-    parts of windows. Rows that are turned, a lane for each, are columns of a block of them."""
+    parts of windows. Rows that are transposed, a lane for each, are columns of a block of them."""
     schedule = schedule_of(nest, streamed)
     if known_ranges(nest):
         return scheduled(algorithm(nest, sizes, target), schedule)
@@ -148,17 +148,22 @@ class ColumnBuilder(FoldBuilder):
         )  # fmt: skip
 
     def _lanes(self, body: tuple[Node, ...], count: int) -> tuple[Node, ...]:
-        """`body` in the first `count` lanes; what is turned for them (`turned_rows`), before and behind."""
+        """`body` in the first `count` lanes; before and behind it what is transposed (`transposed_rows`)."""
         nest, lanes = (
             self.nest,
             For(LANE, (affine(0),), (affine(count),), 1, LANES, body, width=self.nest.lanes),
         )
         sizes = count, nest.sizes[-1], nest.lanes
-        into = [self._turned("turn_rows", memory, own, sizes) for own, memory in nest.turned.reads]
-        out = [self._turned("turn_columns", own, memory, sizes) for own, memory in nest.turned.writes]
+        into = [
+            self._transposed("transpose_rows", memory, own, sizes) for own, memory in nest.transposed.reads
+        ]
+        out = [
+            self._transposed("transpose_columns", own, memory, sizes)
+            for own, memory in nest.transposed.writes
+        ]
         return (*into, lanes, *out)
 
-    def _turned(self, callee: str, source: Memory, target: Memory, sizes: tuple[int, ...]) -> Call:
+    def _transposed(self, callee: str, source: Memory, target: Memory, sizes: tuple[int, ...]) -> Call:
         """Call of an instruction that turns a block of rows."""
         places = [
             (self.buffer(memory), self.index(memory).without(self.dims[-1]), by)

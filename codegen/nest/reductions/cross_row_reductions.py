@@ -137,7 +137,7 @@ class _Layout:
         alike = any(place.width > 1 for place in accumulators.values())
         return Nest(
             nest.name, nest.sizes, nest.parallel, nest.lanes, nest.members, writes, nest.stages,
-            kept=nest.kept, scratch_sizes=nest.scratch_sizes, turned=nest.turned, cycles=nest.cycles,
+            kept=nest.kept, scratch_sizes=nest.scratch_sizes, transposed=nest.transposed, cycles=nest.cycles,
             nbytes=nest.nbytes, unroll=1 if alike and not nest.row_lanes else nest.unroll,
             copies=nest.copies, row_lanes=nest.row_lanes, asked=nest.asked,
             chunks=Chunks(self.across.chunks, self.across.size), accumulators=accumulators, pitches=pitches,

@@ -51,8 +51,8 @@ def test_views_of_other_kinds() -> None:
         wide = b.broadcast(row, shape=(5, 7, 40))
         short = b.slice(x, start=(0, 0, 1), size=(5, 7, 2), step=(1, 1, 1))
         apart = b.slice(x, start=(0, 0, 0), size=(5, 7, 20), step=(1, 1, 2))
-        turned = b.transpose(x, perm=(2, 1, 0))
-        return [b.concat(back, x, wide, short, apart, axis=2), b.concat(turned, turned, axis=1)]
+        transposed = b.transpose(x, perm=(2, 1, 0))
+        return [b.concat(back, x, wide, short, apart, axis=2), b.concat(transposed, transposed, axis=1)]
 
     check(x, build)
 

@@ -112,7 +112,7 @@ def test_two_steps(n: int, dtype: str) -> None:
         ((9, 128), 1, True),
         ((1 << 14,), 0, True),  # in two steps
         ((2 * 3**9,), 0, True),
-        ((170, 24), 1, False),  # lines that are turned, and overlap
+        ((170, 24), 1, False),  # lines that are transposed, and overlap
         ((103, 24), 0, False),  # primes, whose first element is read once more
     ],
 )

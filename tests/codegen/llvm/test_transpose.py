@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tracejit.codegen.llvm.transpose import is_record, joined, separated, turned
+from tracejit.codegen.llvm.transpose import is_record, joined, separated, transposed
 
 
 class Vector:
@@ -38,7 +38,7 @@ def values(vectors: Sequence[Any]) -> list[list[int]]:
 @pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
 def test_squares(lanes: int, dtype: str) -> None:
     square = rows(lanes, lanes, dtype)
-    assert values(turned(WRITER, square)) == [list(line) for line in zip(*values(square), strict=True)]
+    assert values(transposed(WRITER, square)) == [list(line) for line in zip(*values(square), strict=True)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6, 8, 9, 12])

@@ -168,11 +168,11 @@ COLUMNS = """kernel @columns(b0: f64[45], b1: out f64[10]) {
 
 
 #: Rows in lanes, by way of memory of the kernel's own.
-TURNED = """kernel @turned(b0: f64[18], b1: out f64[18]) {
+TURNED = """kernel @transposed(b0: f64[18], b1: out f64[18]) {
   alloc s1: f64[12]
   alloc s2: f64[12]
   for i in 0:4 step 4 {
-    call turn_rows(b0[3*i] by 3, s1[0] by 4) sizes 4, 3, 4
+    call transpose_rows(b0[3*i] by 3, s1[0] by 4) sizes 4, 3, 4
     for l in 0:4 lanes 4 {
       for j in 0:3 {
         %x: f64 = load s1[4*j + l]
@@ -180,10 +180,10 @@ TURNED = """kernel @turned(b0: f64[18], b1: out f64[18]) {
         store s2[4*j + l], %y
       }
     }
-    call turn_columns(s2[0] by 4, b1[3*i] by 3) sizes 4, 3, 4
+    call transpose_columns(s2[0] by 4, b1[3*i] by 3) sizes 4, 3, 4
   }
-  call turn_rows(b0[12] by 3, s1[0] by 4) sizes 2, 3, 4
-  call turn_columns(s1[0] by 4, b1[12] by 3) sizes 2, 3, 4
+  call transpose_rows(b0[12] by 3, s1[0] by 4) sizes 2, 3, 4
+  call transpose_columns(s1[0] by 4, b1[12] by 3) sizes 2, 3, 4
 }"""
 #: Rows of seven that are read back from memory of the kernel's own, behind which lanes are stored.
 KEPT = """kernel @kept(b0: f64[35], b1: out f64[35]) {

@@ -80,11 +80,11 @@ def test_views_as_index_maps(shape: tuple[int, ...]) -> None:
 
     def build(b: Any, x: Any) -> Any:
         back = b.slice(x, start=tuple(n - 1 for n in shape), size=shape, step=(-1,) * len(shape))
-        turned = b.transpose(b.transpose(back, perm=perm), perm=perm)
+        transposed = b.transpose(b.transpose(back, perm=perm), perm=perm)
         column = b.broadcast(
             b.slice(x, start=(0,) * len(shape), size=(*shape[:-1], 1), step=(1,) * len(shape)), shape=shape
         )
-        return b.add(b.mul(turned, x), column)
+        return b.add(b.mul(transposed, x), column)
 
     run([x], build)
     assert len(Executable(function_of("views", [x], build)).module.kernels) == 1

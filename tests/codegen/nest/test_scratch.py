@@ -1,5 +1,5 @@
 """Values that stages keep for later ones. They stay in registers for few rows of a few vectors, the last
-of which is not full, at each length around those. More such rows are transposed: `test_turned_rows`."""
+of which is not full, at each length around those. More such rows are transposed: `test_transposed_rows`."""
 
 from __future__ import annotations
 

@@ -71,14 +71,14 @@ def test_two_dimensions_in_maps_rows_and_columns(shape: tuple[int, int]) -> None
 
 def test_views_of_windows_and_windows_of_views() -> None:
     def build(b: Any, x: Any, y: Any) -> list[Any]:
-        turned = among_zeros(b, b.transpose(y, perm=(1, 0)), (12, 19), (2, 1))
-        back = b.slice(turned, start=(11, 18), size=(12, 19), step=(-1, -1))
-        some = b.slice(turned, start=(1, 0), size=(4, 10), step=(3, 2))
-        spread = b.broadcast(b.slice(turned, start=(4, 0), size=(1, 19), step=(1, 1)), shape=(12, 19))
-        column = b.broadcast(b.slice(turned, start=(0, 7), size=(12, 1), step=(1, 1)), shape=(12, 19))
-        outside = b.broadcast(b.slice(turned, start=(0, 0), size=(1, 1), step=(1, 1)), shape=(12, 19))
-        return [b.add(x, operand) for operand in (turned, back, spread, column, outside)] + [
-            b.mul(some, some), b.transpose(turned, perm=(1, 0))
+        transposed = among_zeros(b, b.transpose(y, perm=(1, 0)), (12, 19), (2, 1))
+        back = b.slice(transposed, start=(11, 18), size=(12, 19), step=(-1, -1))
+        some = b.slice(transposed, start=(1, 0), size=(4, 10), step=(3, 2))
+        spread = b.broadcast(b.slice(transposed, start=(4, 0), size=(1, 19), step=(1, 1)), shape=(12, 19))
+        column = b.broadcast(b.slice(transposed, start=(0, 7), size=(12, 1), step=(1, 1)), shape=(12, 19))
+        outside = b.broadcast(b.slice(transposed, start=(0, 0), size=(1, 1), step=(1, 1)), shape=(12, 19))
+        return [b.add(x, operand) for operand in (transposed, back, spread, column, outside)] + [
+            b.mul(some, some), b.transpose(transposed, perm=(1, 0))
         ]  # fmt: skip
 
     check([values((12, 19)), values((17, 9))], build)

@@ -37,8 +37,8 @@ def operand(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arr
     return rng.uniform(-1, 1, shape).astype(dtype)
 
 
-def product(x: Array, y: Array, turned: tuple[bool, bool] = (False, False)) -> tuple[Executable, Array]:
-    """The product of x and y, of which those `turned` are given transposed, and what it computed."""
+def product(x: Array, y: Array, transposed: tuple[bool, bool] = (False, False)) -> tuple[Executable, Array]:
+    """The product of x and y, of which those `transposed` are given transposed, and what it computed."""
 
     def swap(b: Any, operand: Any) -> Any:
         rank = len(operand.shape)
@@ -46,12 +46,12 @@ def product(x: Array, y: Array, turned: tuple[bool, bool] = (False, False)) -> t
 
     def build(b: Any, *operands: Any) -> Any:
         return b.matmul(
-            *[swap(b, operand) if by else operand for operand, by in zip(operands, turned, strict=True)]
+            *[swap(b, operand) if by else operand for operand, by in zip(operands, transposed, strict=True)]
         )
 
     arguments = [
         np.ascontiguousarray(operand.swapaxes(-1, -2)) if by else operand
-        for operand, by in zip((x, y), turned, strict=True)
+        for operand, by in zip((x, y), transposed, strict=True)
     ]
     executable = Executable(function_of("product", arguments, build))
     return executable, executable(arguments)[0]
@@ -84,7 +84,7 @@ def test_products(dtype: str, shape: tuple[int, int, int]) -> None:
     rng = np.random.default_rng(5)
     m, k, n = shape
     x, y = operand(rng, (m, k), dtype), operand(rng, (k, n), dtype)
-    check(x, y, *[product(x, y, turned)[1] for turned in itertools.product((False, True), repeat=2)])
+    check(x, y, *[product(x, y, transposed)[1] for transposed in itertools.product((False, True), repeat=2)])
 
 
 def test_large_products_are_packed() -> None:
@@ -142,22 +142,22 @@ def test_batches(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
         (lambda b, x: b.transpose(x, perm=(2, 0, 1, 3)), "7 x (120x"),
     ],
 )
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("columns", [3, 40])
-def test_a_batch_by_one_matrix(left: Any, rows: str, turned: bool, columns: int) -> None:
+def test_a_batch_by_one_matrix(left: Any, rows: str, transposed: bool, columns: int) -> None:
     """Rows that go on from one matrix of the batch to the next are rows of one product."""
     rng = np.random.default_rng(9)
     x = operand(rng, (10, 12, 7, 9), "f4")
     inner = left(NumPyViews, x).shape[-1]
-    y = operand(rng, (columns, inner) if turned else (inner, columns), "f4")
+    y = operand(rng, (columns, inner) if transposed else (inner, columns), "f4")
 
     def build(b: Any, x: Any, y: Any) -> Any:
         chosen = left(b, x)
-        right = b.transpose(y, perm=(1, 0)) if turned else y
+        right = b.transpose(y, perm=(1, 0)) if transposed else y
         return b.matmul(chosen, b.broadcast(right, shape=(*chosen.shape[:-2], inner, columns)))
 
     executable = Executable(function_of("product", [x, y], build))
-    check(left(NumPyViews, x), y.T if turned else y, executable([x, y])[0])
+    check(left(NumPyViews, x), y.T if transposed else y, executable([x, y])[0])
     assert f": {rows}" in executable.module.loops_text()
 
 
@@ -217,7 +217,7 @@ def test_small_transposed_matrices_are_turned(size: tuple[int, int, int], dtype:
     m, k, n = size
     x, y = (rng.uniform(-9, 9, shape).astype(dtype) for shape in ((6, m, k), (6, k, n)))
     executable, result = product(x, y, (False, True))
-    assert "y turned" in executable.module.loops_text()
+    assert "y transposed" in executable.module.loops_text()
     np.testing.assert_array_equal(result, product(x, y)[1])
 
 
@@ -225,7 +225,7 @@ def test_turned_matrices_keep_what_is_no_number_to_their_columns() -> None:
     x, y = np.ones((4, 3, 20), "f4"), np.ones((4, 20, 5), "f4")
     y[1, 19, 4], y[2, 0, 0] = np.nan, np.inf
     executable, result = product(x, y, (False, True))
-    assert "y turned" in executable.module.loops_text()
+    assert "y transposed" in executable.module.loops_text()
     np.testing.assert_array_equal(result, x @ y)
 
 

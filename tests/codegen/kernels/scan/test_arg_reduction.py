@@ -124,7 +124,7 @@ def test_schedules_keep_the_meaning(number: int) -> None:
     instruction, sizes = instruction_of(op, x, axis), (x.size, max(1, x.size // x.shape[axis]))
     for target in TARGETS:
         nest = nest_of("places", instruction, target)
-        if nest.turned:
+        if nest.transposed:
             continue
         kernel, plain = loops_of(nest, instruction, target), nest_of("places", instruction, target)
         builder = _Builder(plain, instruction, target, None)

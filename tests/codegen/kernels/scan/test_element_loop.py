@@ -56,9 +56,9 @@ def test_every_tail(dtype: str) -> None:
 def test_what_is_read_beside_the_carries_may_lie_anyhow() -> None:
     """Broadcast, transposed and reversed operands that the loop does not change."""
 
-    def step(xp: Any, state: Any, row: Any, turned: Any, number: Any) -> Any:
+    def step(xp: Any, state: Any, row: Any, transposed: Any, number: Any) -> Any:
         (x,) = state
-        return (x * 0.5 + row * turned.T - turned[::-1, 3:4].T[:, ::-1] * number,)
+        return (x * 0.5 + row * transposed.T - transposed[::-1, 3:4].T[:, ::-1] * number,)
 
     compare(step, (values(20, 33),), values(33), values(33, 20), np.array(0.25), kind="registers")
 

@@ -101,7 +101,7 @@ def test_kernels_at_once_are_those_of_the_passes(number: int) -> None:
                     continue
                 if nest.row_lanes:
                     kernel, schedule = row_kernel(nest, sizes, target), rows.schedule_of(nest)
-                elif not (known_ranges(nest) or nest.turned):
+                elif not (known_ranges(nest) or nest.transposed):
                     kernel, schedule = column_kernel(nest, sizes, target), columns.schedule_of(nest)
                 else:
                     continue

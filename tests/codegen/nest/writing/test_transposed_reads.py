@@ -1,4 +1,4 @@
-"""Maps that read something transposed, in squares that are turned in registers."""
+"""Maps that read something transposed, in squares that are transposed in registers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from typing import Final
 from ...base.machine import machine
 from ...ir.graph import Value
 from ..llvm.emitter import BITS
-from ..lowering.loop_nest import Leaf, Memory, Nest, Turned, Window, Write, body_cost
+from ..lowering.loop_nest import Leaf, Memory, Nest, TransposedRows, Window, Write, body_cost
 
 #: Vectors of fewer lanes have no empty ones to speak of.
 MIN_LANES: Final = 4
@@ -26,10 +26,10 @@ LONGEST_ROW: Final = 64
 #: Cycles that a row waits until the lanes of a vector are folded, while the next rows are begun.
 FOLD_CYCLES: Final = 10.0
 #: Cycles to transpose a vector: to load its parts, to join and to interleave them, to store it.
-TURN_CYCLES: Final = 6.0
+TRANSPOSE_CYCLES: Final = 6.0
 
 
-def turn_rows(nest: Nest) -> None:
+def transpose_rows(nest: Nest) -> None:
     """Make a row nest with short rows a nest of columns, by transposed row blocks, where its accesses allow
     that."""
     if not nest.row_lanes or not nest.parallel or len(nest.sizes) != nest.parallel + 1:
@@ -56,7 +56,7 @@ def turn_rows(nest: Nest) -> None:
     nest.scratch_sizes += [(memory.dtype, nest.sizes[-1] * nest.lanes) for memory in moved]
     nest.row_lanes, nest.unroll = False, 1
     pairs = [(scratch, memory) for memory, scratch in moved.items()]
-    nest.turned = Turned(tuple(pairs[:reads]), tuple(pairs[reads:]))
+    nest.transposed = TransposedRows(tuple(pairs[:reads]), tuple(pairs[reads:]))
 
 
 def _pays(nest: Nest, moved: Iterable[Memory]) -> bool:
@@ -66,15 +66,15 @@ def _pays(nest: Nest, moved: Iterable[Memory]) -> bool:
     cost = body_cost(nest.members)
     folds = sum(member.is_reduction for member in nest.members)
     saved = folds * FOLD_CYCLES + (math.ceil(vectors) - vectors) * cost
-    turning = len(accesses) * vectors * TURN_CYCLES
+    turning = len(accesses) * vectors * TRANSPOSE_CYCLES
     empty = -rows % nest.lanes / rows * (turning + vectors * cost)
     nbytes = nest.sizes[-1] * nest.lanes * sum(BITS[memory.dtype] for memory in accesses) // 8
     return saved > turning + empty and nbytes <= machine().l1_bytes // 2
 
 
 def _lies_well(source: Leaf | Value, nest: Nest, moved: dict[Memory, Memory]) -> bool:
-    """Whether lanes for rows read or write `source` as whole vectors: after it is turned to scratch memory,
-    which is noted in `moved`, where its rows lie in memory."""
+    """Whether lanes for rows read or write `source` as whole vectors: after it is transposed to scratch
+    memory, which is noted in `moved`, where its rows lie in memory."""
     if isinstance(source, Window):
         return False
     if not isinstance(source, Memory) or source.buffer is None or source.strides[-2] in (0, 1):

@@ -50,10 +50,10 @@ def _nests(function: Function) -> list[Nest]:
     ]
 
 
-def _check(build: Callable[..., Any], arguments: list[Array], *, turned: bool | None = True) -> None:
-    """`turned` is None where it does not matter whether rows are."""
+def _check(build: Callable[..., Any], arguments: list[Array], *, transposed: bool | None = True) -> None:
+    """`transposed` is None where it does not matter whether rows are."""
     function = function_of("rows", arguments, build)
-    assert turned in (None, any(nest.turned for nest in _nests(function)))
+    assert transposed in (None, any(nest.transposed for nest in _nests(function)))
     rtol = 2e-5 if arguments[0].dtype == np.float32 else 1e-13
     for got, want in zip(native(function, arguments), interpret(function, arguments), strict=True):
         np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
@@ -67,7 +67,7 @@ def test_rows_around_vectors(rows: int, length: int, dtype: str) -> None:
     x, y = (rng.standard_normal((rows, length)).astype(dtype) for _ in range(2))
     w = rng.standard_normal(length).astype(dtype)
     surely = length <= 6 and rows in (LANES, 1000) and LANES >= 16
-    _check(_results, [x, y, w], turned=True if surely else None)
+    _check(_results, [x, y, w], transposed=True if surely else None)
 
 
 def test_narrow_results_of_wide_rows() -> None:
@@ -95,10 +95,10 @@ def test_what_is_no_number_stays_in_its_row() -> None:
 def test_few_rows_windows_and_bools_are_not_turned() -> None:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((LANES // 4, 6)).astype("f4")
-    _check(lambda b, x: [_softmax(b, x)], [x], turned=False)
+    _check(lambda b, x: [_softmax(b, x)], [x], transposed=False)
     x = rng.standard_normal((200, 6)).astype("f4")
     mask = rng.random((200, 6)) > 0.5
-    _check(lambda b, x, mask: [_softmax(b, b.where(mask, x, b.neg(x)))], [x, mask], turned=False)
+    _check(lambda b, x, mask: [_softmax(b, b.where(mask, x, b.neg(x)))], [x, mask], transposed=False)
 
 
 def test_threads_do_not_change_a_bit() -> None:
