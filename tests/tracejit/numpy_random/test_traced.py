@@ -156,6 +156,19 @@ def test_errors_while_a_call_is_traced_leave_pythons_states(function: Any) -> No
     assert outcomes[:6] == outcomes[6:]
 
 
+PAIR = Holder(np.random.RandomState(4)), Holder(None)
+
+
+def of_a_pair(n: int) -> Any:
+    return PAIR[0].rng.normal(), PAIR[1].rng.normal(), PAIR[0].rng.normal()
+
+
+def test_states_of_which_a_part_is_shared_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PAIR[1], "rng", np.random.RandomState(PAIR[0].rng._bit_generator))
+    with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
+        tj.jit(of_a_pair)(1)
+
+
 HELD = Holder(np.random.default_rng(5))
 
 
