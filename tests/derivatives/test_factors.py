@@ -103,10 +103,15 @@ def test_other_factors_have_the_type_of_the_product(root, dtype, factor):
     for detached in (False, True):
         x = tj.tensor([1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
         out = root(x)
-        cotangent = (out * factor()).astype(dtype)
+        cotangent = out * factor()
+        if cotangent.dtype is not out.dtype:
+            cotangent = cotangent.astype(dtype)
         cotangent = cotangent.detach() if detached else cotangent
         (slope,) = tj.autograd.grad(out, (x,), grad_outputs=(cotangent,), create_graph=not detached)
         results.append(slope.detach())
+        if not detached:
+            (curvature,) = tj.autograd.grad(slope.sum(), (x,))
+            assert (curvature.shape, curvature.dtype) == (x.shape, x.dtype)
     assert results[0].shape == results[1].shape
     assert results[0].dtype == results[1].dtype
     np.testing.assert_allclose(results[0], results[1], rtol=1e-6)

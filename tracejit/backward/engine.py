@@ -29,7 +29,6 @@ from ..tensors.tensor import Tensor, noted_array, wrap
 _ROW: Final = 1024
 _BROADCAST_VIEW: Final = OPS["broadcast"].eval
 _SQRT: Final = OPS["sqrt"]
-_REWRITTEN: Final = OPS["rewritten"]
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
@@ -110,12 +109,12 @@ def _of_type(x: Any, like: Any) -> Any:
 
 
 def _in_graph_of(rest: Any, factor: Any) -> Any:
-    """`rest`, other factors of a root; where they are constants, with the slope 0 by what that is the root
-    of: the quotient has one, which may be differentiated again."""
+    """`rest`, other factors of a root, with the slope 0 by what that is the root of: they need not depend on
+    it, as the quotient does, which may be differentiated again."""
     node = factor._node
-    if rest._requires_grad or not STATE.recording or not isinstance(node, OpNode) or node.op is not _SQRT:
+    if not STATE.recording or not isinstance(node, OpNode) or node.op is not _SQRT:
         return rest
-    return apply(_REWRITTEN, (TENSOR_OPS.mul(_tensor_at(node.parents[0], rest._data), 0.0), rest), {})
+    return TENSOR_OPS.add(rest, TENSOR_OPS.strong_mul(_tensor_at(node.parents[0], factor._data), 0.0))
 
 
 def _other_factors(node: Any, factor: Any) -> Any:
