@@ -83,7 +83,7 @@ class Uses:
     frozen: dict[str, Any]
     #: Generators of random numbers of NumPy's and Python's that code can reach, by identity.
     generators: dict[int, Place]
-    #: Those of them that are copied, with their states.
+    #: Generators of random numbers that are copied, with their states, by identity.
     copied: set[int]
     #: Functions that every call takes a seed from, which the system draws.
     unseeded: dict[str, None]

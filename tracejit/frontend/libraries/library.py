@@ -158,7 +158,7 @@ def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
 REFLECTIVE: Final = frozenset(
     ("inspect", "typing", "dataclasses", "types", "abc", "copy", "pickle", "_pickle")
 )
-#: Those of them whose functions copy all that is in an object.
+#: Modules whose functions copy all that is in an object.
 COPIERS: Final = frozenset(("copy", "pickle", "_pickle"))
 #: Functions that give an object of the class of their first argument.
 COPYING: Final = Loaded("copy:copy", "copy:deepcopy", "dataclasses:replace")
