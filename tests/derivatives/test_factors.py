@@ -93,3 +93,61 @@ def test_numbers_as_exponents_of_complex_numbers(power, way):
     want = power * z ** (power - 1)
     got = way(tj.grad(lambda w: tj.real((w**power).sum())))(z)
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-14)
+
+
+#: Factors that the op on them and a root promotes to the root's shape and dtype.
+PROMOTED = (
+    lambda: tj.tensor(2.0, requires_grad=True),
+    lambda: tj.tensor([2, 3, 4], dtype=tj.int8),
+    lambda: tj.tensor([[2.0, 3.0, 4.0]])[0, 1],
+    lambda: 3,
+)
+
+
+@pytest.mark.parametrize("root", [tj.sqrt, lambda x: tj.hypot(x, x[0]), lambda x: tj.abs(x + 1j * x)])
+@pytest.mark.parametrize("dtype", [tj.float32, tj.float64])
+@pytest.mark.parametrize("factor", PROMOTED)
+def test_other_factors_have_the_type_of_the_product(root, dtype, factor):
+    results = []
+    for detached in (False, True):
+        x = tj.tensor([1.0, 2.0, 3.0], dtype=dtype, requires_grad=True)
+        out = root(x)
+        cotangent = out * factor()
+        if cotangent.dtype is not out.dtype:
+            cotangent = cotangent.astype(dtype)
+        cotangent = cotangent.detach() if detached else cotangent
+        (slope,) = tj.autograd.grad(out, (x,), grad_outputs=(cotangent,), create_graph=not detached)
+        results.append(slope.detach())
+        if not detached:
+            (curvature,) = tj.autograd.grad(slope.sum(), (x,))
+            assert (curvature.shape, curvature.dtype) == (x.shape, x.dtype)
+    assert results[0].shape == results[1].shape
+    assert results[0].dtype == results[1].dtype
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("power", [3, 3 + 0j, 2.5 - 1j, -1, 0])
+@pytest.mark.parametrize("root", [lambda x: x, tj.sqrt, tj.abs])
+def test_gradients_of_complex_powers(root, power):
+    f = lambda x: tj.real((root(x) * (1 + 0j)) ** power).sum()  # noqa: E731
+    x = np.array([1.0 + 2.0j, 2.0 - 1.0j])
+    np.testing.assert_allclose(tj.jit(tj.grad(f))(x), tj.grad(f)(x), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: tj.sqrt(x) ** 2, lambda x: tj.sqrt(3 * x) * tj.sqrt(3 * x), lambda x: tj.sqrt(x.sum()) ** 2],
+)
+def test_slopes_that_are_constant_stay_in_the_graph(f):
+    x = tj.tensor([4.0, 1.0], requires_grad=True)
+    (slope,) = tj.autograd.grad(f(x).sum(), (x,), create_graph=True)
+    slope.sum().backward()
+    assert np.array_equal(x.grad, np.zeros(2))
+
+
+def test_factors_that_are_detached_stay_in_the_graph():
+    x = tj.tensor([4.0, 9.0], requires_grad=True)
+    out = tj.sqrt(x)
+    (slope,) = tj.autograd.grad(out, (x,), grad_outputs=(out * out.detach(),), create_graph=True)
+    assert np.array_equal(slope.detach(), [1.0, 1.5])
+    assert np.array_equal(tj.autograd.grad(slope.sum(), (x,))[0], np.zeros(2))

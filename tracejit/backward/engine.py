@@ -28,6 +28,7 @@ from ..tensors.tensor import Tensor, noted_array, wrap
 #: Most elements for which a number is written out as a row: native kernels read no views of one element.
 _ROW: Final = 1024
 _BROADCAST_VIEW: Final = OPS["broadcast"].eval
+_SQRT: Final = OPS["sqrt"]
 
 
 def _broadcast(x: Any, shape: Shape) -> Any:
@@ -92,11 +93,28 @@ class TensorOps(OpNamespace):
 
     def without_factor(self, product: Any, factor: Any) -> Any:
         if product._requires_grad or factor._requires_grad:
-            return _other_factors(product._node, factor if factor._node is None else factor._node)
+            rest = _other_factors(product._node, factor if factor._node is None else factor._node)
+            return None if rest is None else _in_graph_of(_of_type(rest, product), factor)
         if not (isinstance(product._data, Value) and isinstance(factor._data, Value)):
             return None
         rest = STATE.tracer.without_factor(product._data, factor._data)
         return None if rest is None else wrap(rest)
+
+
+def _of_type(x: Any, like: Any) -> Any:
+    """`x` in the dtype and shape of a Tensor, to which an op on both has promoted it."""
+    if x.dtype is not like.dtype:
+        x = TENSOR_OPS.cast(x, dtype=like.dtype)
+    return x if x.shape == like.shape else TENSOR_OPS.broadcast(x, shape=like.shape)
+
+
+def _in_graph_of(rest: Any, factor: Any) -> Any:
+    """`rest`, other factors of a root, with the slope 0 by what that is the root of: they need not depend on
+    it, as the quotient does, which may be differentiated again."""
+    node = factor._node
+    if not STATE.recording or not isinstance(node, OpNode) or node.op is not _SQRT:
+        return rest
+    return TENSOR_OPS.add(rest, TENSOR_OPS.strong_mul(_tensor_at(node.parents[0], factor._data), 0.0))
 
 
 def _other_factors(node: Any, factor: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from .libraries.library import (
     TELLING,
     asks_for_values,
-    changes_generator,
+    handles_state,
     makes_array,
     may_be_traced,
     takes_list,
@@ -50,7 +50,7 @@ class Asking:
         code = self.trail.running[-1] if self.trail.running else None
         if code is None or id(code) in self.uses.asking:
             return
-        if takes_list(function, arguments) or changes_generator(function):
+        if takes_list(function, arguments) or handles_state(function):
             self.uses.asking.add(id(code))
         elif asks_for_values(function):
             about_one = any(function is each for each in TELLING)

@@ -25,6 +25,7 @@ from .asking import Asking
 from .attributes import METHODS, SEQUENCES, Attributes, instance_dict, instance_has_dict
 from .classes import SLOTS, Call, in_classes
 from .guards import is_constant
+from .libraries.library import GENERATORS
 from .libraries.origins import is_library, is_library_class, is_own, is_standard, is_user_function
 from .libraries.probes import CacheEntries
 from .libraries.process_state import ProcessState
@@ -258,6 +259,27 @@ class Escapes:
                         (attributes,) = gc.get_referents(vars(each))
                         source = Source("object", attributes, f"vars({each.__qualname__})")
                         self._reflect_items(Place(source, attributes))
+
+    def note_copied(self, value: Any) -> None:
+        """`value` is copied, with the states of generators of random numbers in it."""
+        seen = set[int]()
+        rest = [*options(value)]
+        while rest and len(seen) < _MAX_CONTENTS:
+            option = rest.pop()
+            if isinstance(option, Group):
+                rest += [each for item in option.items for each in options(item)]
+            held = option.value if isinstance(option, Place) else option
+            if id(held) in seen or type(held) in PLAIN or isinstance(held, (type, ModuleType, FunctionType)):
+                continue
+            seen.add(id(held))
+            if isinstance(held, GENERATORS()):
+                self.uses.copied.add(id(held))
+            elif isinstance(held, dict):
+                rest += held.values()
+            elif isinstance(held, (*SEQUENCES, set, frozenset)):
+                rest += held
+            else:
+                rest += [item for _, item in attributes_of(held)]
 
     def _reflect_part(self, owner: Place, name: str, value: Any) -> None:
         """Guard `value`, which `owner` keeps in C as `name`, and which objects lie in it."""

@@ -83,6 +83,8 @@ class Uses:
     frozen: dict[str, Any]
     #: Generators of random numbers of NumPy's and Python's that code can reach, by identity.
     generators: dict[int, Place]
+    #: Generators of random numbers that are copied, with their states, by identity.
+    copied: set[int]
     #: Functions that every call takes a seed from, which the system draws.
     unseeded: dict[str, None]
     #: Functions of the user's that were followed, by identity.
@@ -109,7 +111,9 @@ class Uses:
 
     @classmethod
     def empty(cls) -> Uses:
-        return cls({}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, {}, {}, {}, {}, set(), {}, {})
+        return cls(
+            {}, {}, {}, {}, set(), {}, [], {}, {}, {}, {}, {}, {}, {}, set(), {}, {}, set(), {}, {}
+        )  # fmt: skip
 
     def read(self, place: Place) -> Place:
         """`place` as code gets it: tensors and arrays are noted. Those of other libraries must stay the same

@@ -131,7 +131,8 @@ def trace_call(
                     raise FailedCall(error) from error
                 if (wanted := _wanted_value(error)) is not None:
                     raise wanted from error
-                differs = unformatted or shows_traced(error) or watched.has_written()
+                writes = watched.has_written() or STATE.tracer.written_generators()
+                differs = unformatted or shows_traced(error) or writes
                 if acts and is_of_python(error) and differs:
                     raise FailedCall(error) from error
                 raise

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array.contraction import dot, matmul
-from ..array.operands import as_tensor, reshaped
+from ..array.operands import as_tensor, given_as_scalar, reshaped
 from ..base.errors import ArgumentError, LinAlgError, ShapeError
 from ..tensors.tensor import Tensor
 from .operands import identity
@@ -82,7 +82,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Tensor:
         tensors[-1] = reshaped(last, (*last.shape, 1))
     result = _in_order(tensors, _splits([array.shape for array in tensors]), 0, len(tensors) - 1)
     shape = (result.shape[:1] if first.ndim == 2 else ()) + (result.shape[1:] if last.ndim == 2 else ())
-    return reshaped(result, shape)
+    return given_as_scalar(reshaped(result, shape))
 
 
 def _splits(shapes: Sequence[tuple[int, ...]]) -> Any:

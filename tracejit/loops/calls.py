@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.loading import LazyModule
 from ..base.user_code import is_user_file
-from ..frontend.libraries.library import GENERATORS, changes_generator
+from ..frontend.libraries.library import GENERATORS, handles_state
 from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
@@ -63,7 +63,7 @@ def checked_callee(function: Any) -> Any:
         stand_in = None
     if stand_in is not None:
         return stand_in
-    if changes_generator(function):
+    if handles_state(function):
         return draws.setting(function)
     if isinstance(function, FunctionType):
         return _function(function)

@@ -28,7 +28,7 @@ from ..frontend.libraries.library import (
     OF_SCIPY,
     TRANSFORMS,
     array_parameters,
-    changes_generator,
+    handles_state,
     takes_integers,
 )
 from ..frontend.libraries.origins import is_user_function
@@ -359,7 +359,7 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
-    if changes_generator(function):
+    if handles_state(function):
         return draws.setting(function)
     if _MAKERS.holds(function):
         return draws.making(_of_integers(function) if takes_integers(function) else function)

@@ -88,7 +88,7 @@ def making(function: Any) -> Callable[..., Any]:
 
 
 def setting(function: Any) -> Callable[..., Any]:
-    """`function`, which gives a generator another state, in a trace."""
+    """`function`, which gives a generator another state or returns its state, in a trace."""
     owner = getattr(function, "__self__", None) or _OF_NUMPY()[0].__self__
 
     def call(*arguments: Any, **options: Any) -> None:

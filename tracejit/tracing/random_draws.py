@@ -49,12 +49,16 @@ def refuse_draws(name: str, uses: Uses, trace: Callable[..., T], *arguments: Any
 
 def reached_generators(uses: Uses) -> frozenset[int]:
     """The identities of the generators of NumPy's that the function reaches, and whose states it does not
-    set."""
+    set. Nor does it read them by a copy or by the bit generator: while it is traced, these states are those
+    before its draws."""
     owners = [place.value for place in uses.generators.values()]
     owners += [function.__self__ for function in _OF_NUMPY()]
     owners += [owner for owner in uses.frozen.values() if isinstance(owner, GENERATORS())]
     kept = [owner for owner in owners if (id(_bits(owner)), "state") not in uses.stores]
-    return frozenset(map(id, kept))
+    read = uses.copied | {
+        key for key, place in uses.generators.items() if isinstance(place.value, _BIT_GENERATOR())
+    }
+    return frozenset(id(owner) for owner in kept if read.isdisjoint((id(owner), id(_bits(owner)))))
 
 
 def _error(name: str, call: str) -> TraceError:

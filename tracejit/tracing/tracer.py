@@ -453,7 +453,9 @@ class Tracer(Builder):
             self._owned.add(words)
             self.captures[id(state.bits)] = (state, words)
             known = self.generator_states[id(state.bits)] = (state, wrap(words))
-        return known[1] if known[0].kind == state.kind else None
+        # a RandomState has words of its own, beside those of the bit generator: the number that it keeps
+        is_another = state.kind == "RandomState" and known[0].generator is not state.generator
+        return None if is_another or known[0].kind != state.kind else known[1]
 
     def make_generator(self, state: GeneratorState) -> None:
         """Note that the function has made a generator with this `state`."""

@@ -55,6 +55,7 @@ x = tj.tensor(X)
     [lambda: x[0], x.sum, lambda: x @ x, lambda: x[0].copy(), lambda: x[0].detach(),
      lambda: x[0].astype("f4"), lambda: pickle.loads(pickle.dumps(x[0])), lambda: copy.copy(x.sum()),
      lambda: copy.deepcopy(x.sum()),
+     lambda: tj.linalg.multi_dot([x, tj.eye(3), x]),
      lambda: tj.jit(lambda y: y.sum())(x), lambda: tj.grad(lambda s: s * s)(2.0)],
 )  # fmt: skip
 def test_scalars(make):
@@ -68,7 +69,7 @@ def test_scalars(make):
      lambda: tj.zeros(()).copy(), lambda: tj.zeros(()).astype("f4"),
      lambda: pickle.loads(pickle.dumps(tj.zeros(()))), lambda: copy.copy(tj.zeros(())),
      lambda: copy.deepcopy(tj.zeros(())),
-     lambda: tj.asarray(x.sum())],
+     lambda: tj.asarray(x.sum()), lambda: x[0][...], lambda: tj.select([x[0] > 0], [x[0]], x[1])],
 )  # fmt: skip
 def test_arrays(make):
     assert moves(make())

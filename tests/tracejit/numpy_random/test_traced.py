@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import threading
 import warnings
 from pathlib import Path
@@ -111,6 +113,112 @@ def test_a_call_that_fails_leaves_pythons_state() -> None:
             function(6, rng)
         states.append(state_of(rng))
     assert states[0] == states[1] != state_of(generator())
+
+
+RAISING = np.random.default_rng(5)
+
+
+def raising_where_large(n: int) -> float:
+    x = RAISING.random()
+    if x > 0.5:
+        raise ValueError("large")
+    return x
+
+
+def raising_after_a_draw(n: int) -> float:
+    RAISING.random()
+    if n > 1:
+        raise ValueError("large")
+    return 0.0
+
+
+def raising_with_the_global_state(n: int) -> float:
+    x = np.random.random()
+    if x > 0.5:
+        raise ValueError("large")
+    return x
+
+
+@pytest.mark.parametrize(
+    "function", [raising_where_large, raising_after_a_draw, raising_with_the_global_state]
+)
+def test_errors_while_a_call_is_traced_leave_pythons_states(function: Any) -> None:
+    outcomes = []
+    for called in (function, tj.jit(function)):
+        RAISING.bit_generator.state = np.random.PCG64(1).state
+        np.random.seed(1)
+        for _ in range(6):
+            try:
+                result = float(called(2))
+            except ValueError:
+                result = -1.0
+            outcomes.append((result, state_of(RAISING), str(np.random.get_state())))
+    assert outcomes[:6] == outcomes[6:]
+
+
+PAIR = Holder(np.random.RandomState(4)), Holder(None)
+
+
+def of_a_pair(n: int) -> Any:
+    return PAIR[0].rng.normal(), PAIR[1].rng.normal(), PAIR[0].rng.normal()
+
+
+def test_states_of_which_a_part_is_shared_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PAIR[1], "rng", np.random.RandomState(PAIR[0].rng._bit_generator))
+    with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
+        tj.jit(of_a_pair)(1)
+
+
+HELD = Holder(np.random.default_rng(5))
+
+
+def copying_deeply(n: int) -> Any:
+    return HELD.rng.random(), copy.deepcopy(HELD.rng).random()
+
+
+def copying(n: int) -> Any:
+    return HELD.rng.random(), copy.copy(HELD.rng).normal()
+
+
+def copying_an_owner(n: int) -> Any:
+    return HELD.rng.random(), copy.deepcopy([HELD])[0].rng.random()
+
+
+def pickling(n: int) -> Any:
+    return HELD.rng.random(), pickle.loads(pickle.dumps(HELD.rng)).random()
+
+
+def reading_the_state(n: int) -> Any:
+    return HELD.rng.random(), float(HELD.rng.bit_generator.state["state"]["state"] % 1000)
+
+
+def jumping(n: int) -> Any:
+    return np.random.Generator(HELD.rng.bit_generator.jumped()).random(), HELD.rng.random()
+
+
+@pytest.mark.parametrize(
+    "function", [copying_deeply, copying, copying_an_owner, pickling, reading_the_state, jumping]
+)
+def test_states_that_are_read_beside_draws_are_refused(function: Any) -> None:
+    start = state_of(HELD.rng)
+    with pytest.raises(tj.TraceError, match="draws random numbers while the function is traced"):
+        tj.jit(function)(1)
+    assert state_of(HELD.rng) == start
+
+
+def reading_the_global_state(n: int) -> Any:
+    x = np.random.rand()
+    return x, float(np.random.get_state()[1][0]), np.random.rand()  # type: ignore[index]
+
+
+def test_reading_the_global_state_runs_as_python() -> None:
+    outcomes = []
+    for function in (reading_the_global_state, tj.jit(reading_the_global_state)):
+        np.random.seed(1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tj.UncompiledCallWarning)
+            outcomes.append([list(map(float, function(1))) for _ in range(3)])
+    assert outcomes[0] == outcomes[1]
 
 
 def difference(n: int, a: Any, b: Any) -> float:

@@ -24,7 +24,7 @@ from ...provided import MASKED_SELECTION
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ...tape.views import IndexedStep, share, step_of
-from ...tensors.tensor import Tensor, as_array, wrap
+from ...tensors.tensor import Tensor, as_array, noted_array, wrap
 from ..operands import (
     SCALARS,
     as_tensor,
@@ -133,7 +133,8 @@ def _memory_view(x: Tensor, key: Any) -> Tensor | None:
         if x._requires_grad:
             _GETITEM.remember(view, x, key)
         share(x, view, (_KEY_STEP, key))
-        return view
+        # of a scalar, too, NumPy gives an array for `...`
+        return view if data.shape or view._aliases is not None else noted_array(view)
     # NumPy gives an immutable scalar for one element: writing to the result must not reach x
     element = wrap(np.asarray(data))
     if x._requires_grad:

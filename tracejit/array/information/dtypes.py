@@ -72,7 +72,9 @@ def min_scalar_type(x: Any) -> DType:
 
     Semantics: ``numpy.min_scalar_type``.
     """
-    return x.dtype if isinstance(x, Tensor) and x.ndim else np.min_scalar_type(x)
+    if not isinstance(x, Tensor):
+        return np.min_scalar_type(x)
+    return x.dtype if x.ndim else np.min_scalar_type(x.detach().numpy())
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:

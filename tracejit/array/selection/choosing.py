@@ -24,6 +24,7 @@ from ..operands import (
     cast,
     choice,
     filled,
+    given_as_array,
     holds_tensors,
     promoted,
     reshaped,
@@ -58,7 +59,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
     *choices, result = promoted(*choicelist, default)
     for condition, value in reversed(list(zip(conditions, choices, strict=True))):
         result = choice(condition, value, result)
-    return in_order(result)
+    return given_as_array(in_order(result))
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Tensor:

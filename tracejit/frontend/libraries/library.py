@@ -158,6 +158,8 @@ def state_of(function: Any, positional: Sequence[Any]) -> Place | None:
 REFLECTIVE: Final = frozenset(
     ("inspect", "typing", "dataclasses", "types", "abc", "copy", "pickle", "_pickle")
 )
+#: Modules whose functions copy all that is in an object.
+COPIERS: Final = frozenset(("copy", "pickle", "_pickle"))
 #: Functions that give an object of the class of their first argument.
 COPYING: Final = Loaded("copy:copy", "copy:deepcopy", "dataclasses:replace")
 #: Methods of builtin classes that read the attribute that they are given.
@@ -185,11 +187,13 @@ _INSIGHTS: Final = frozenset(
 _MODES: Final = frozenset(("is_grad_enabled", "is_inference_mode_enabled"))
 
 
-def changes_generator(callee: Any) -> bool:
-    """Whether `callee` gives a generator of NumPy's another state, without a draw."""
+def handles_state(callee: Any) -> bool:
+    """Whether `callee` gives a generator of NumPy's another state, without a draw, or returns its state."""
     owner = getattr(callee, "__self__", None)
     module = str(getattr(callee, "__module__", None) if owner is None else type(owner).__module__)
-    named = getattr(callee, "__name__", "") in ("seed", "set_state")
+    named = getattr(callee, "__name__", "") in (
+        "seed", "set_state", "get_state", "__setstate__", "__getstate__", "__reduce__"
+    )  # fmt: skip
     return named and f"{module}.".startswith("numpy.random.")
 
 

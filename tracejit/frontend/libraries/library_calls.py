@@ -110,6 +110,8 @@ class LibraryCalls:
             if module in library.REFLECTIVE:
                 for value in (*positional, *named.values()):
                     self.escapes.reflect(value)
+                    if module in library.COPIERS:
+                        self.escapes.note_copied(value)
             if function is types.new_class and len(positional) > 1:
                 self.builtins.make_class(self.builtins.items_of(positional[1]), named)
             first: Any = positional[0] if positional else UNKNOWN

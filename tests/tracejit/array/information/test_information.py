@@ -48,6 +48,7 @@ def test_limits():
     assert tj.isdtype(tj.ones(1).dtype, "real floating")
     assert tj.issubdtype(tj.ones(1).dtype, np.floating)
     assert tj.min_scalar_type(300) == np.min_scalar_type(300)
+    assert tj.min_scalar_type(tj.tensor(300)) == np.min_scalar_type(tj.tensor(300)) == np.uint16
     with pytest.raises(ValueError, match="iinfo"):
         tj.iinfo("float32")
 
