@@ -178,7 +178,8 @@ def share(source: Tensor, view: Tensor, step: ViewStep | NativeStep) -> None:
             if STATE.tracer is not None and STATE.tracer.is_scalar(source):
                 return
         elif is_eager_scalar(source):
-            view._data = view._data.copy()
+            if not isinstance(view._data, Value):
+                view._data = view._data.copy()
             return
     if source._memory is None:
         source._memory = [0]

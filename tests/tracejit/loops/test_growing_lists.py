@@ -290,6 +290,15 @@ def of_known_places(x):
     return out, np.array(out)[1:3].reshape(2, 1)
 
 
+@case()
+def numpy_scalars(x):
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(np.int8(100))
+    return out
+
+
 @pytest.mark.parametrize("function", [function for function, *_ in case], ids=lambda f: f.__name__)
 def test_form(function):
     with np.errstate(invalid="ignore"):
@@ -580,6 +589,45 @@ def test_vectorized_lengths():
         tj.jit(tj.vmap(measures))(np.stack(DATA)), zip(*map(measures, DATA), strict=True), strict=True
     ):
         np.testing.assert_allclose(own, expected)
+
+
+def compared(x):
+    a, b = [], positive(x[::-1])
+    for v in x:
+        if v > 0:
+            a.append(v)
+    is_list = type(a) is list and isinstance(a, list)
+    lists = a == positive(x), a == b, a != b, a < b, a <= b, a > b, a >= b, (1, a) == (1, positive(x))
+    return lists, a + b, b + a, is_list
+
+
+def test_lists_beside_lists():
+    jitted = tj.jit(compared)
+    for x in DATA:
+        (truths, *joined, is_list), (expected, *others, _) = jitted(x), compared(x)
+        assert list(map(bool, truths)) == list(map(bool, expected))
+        for own, value in zip(joined, others, strict=True):
+            np.testing.assert_allclose(own, value)
+        assert is_list
+
+
+class Doubling(list):
+    def append(self, value):
+        super().append(2 * value)
+
+
+def doubled(x):
+    out = Doubling()
+    for v in x:
+        if v > 0:
+            out.append(v)
+    return list(out)
+
+
+def test_another_class_of_lists_appends_as_it_does():
+    jitted = tj.jit(doubled)
+    for x in DATA:
+        np.testing.assert_allclose(jitted(x), doubled(x))
 
 
 def returned_early(x):

@@ -213,6 +213,28 @@ def in_a_while(x):
     return best, i
 
 
+@case()
+def returned(x):
+    best = None
+    for i in range(len(x)):
+        if x[i] > 1:
+            return best
+        if x[i] > 0:
+            best = i
+    return 3
+
+
+@case()
+def returned_where_it_is_not_none(x):
+    best = None
+    for i in range(len(x)):
+        if best is not None and x[i] < x[best]:
+            return best
+        if x[i] > 0:
+            best = i
+    return None
+
+
 @pytest.mark.parametrize("function", [function for function, *_ in case], ids=lambda f: f.__name__)
 def test_form(function):
     jitted = agree(function, DATA)
