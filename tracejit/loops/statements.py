@@ -33,7 +33,8 @@ from .variables import Variables, is_integer, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
-    "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+    "NotEq": operator.ne, "Is": functools.partial(is_same_object, negated=False),
+    "IsNot": functools.partial(is_same_object, negated=True),
     "In": contains, "NotIn": lambda x, y: _negated(contains(x, y)),
 }  # fmt: skip
 

@@ -546,6 +546,26 @@ def test_errors_are_those_of_lists():
                 jitted(-np.abs(X))
 
 
+def indexing(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(i)
+    places = np.array(out, dtype=int)
+    return TABLE[places + 9].sum(), TABLE[places - 10].sum(), TABLE[:1][places].sum()
+
+
+TABLE = np.arange(10.0)
+
+
+def test_indices_that_are_no_items_are_not_read():
+    jitted = tj.jit(indexing)
+    for x in (np.array([1.0, -1.0, -1.0]), np.array([-1.0, -1.0]), np.array([-1.0])):
+        np.testing.assert_array_equal(jitted(x), indexing(x))
+    with pytest.raises(IndexError):
+        jitted(np.array([1.0, 1.0, -1.0]))
+
+
 def test_a_refused_use_is_named():
     jitted = tj.jit(length_that_shapes_need)
     jitted(np.tile(X, 3))

@@ -284,7 +284,45 @@ def of_two_types(x):
     return best
 
 
-@pytest.mark.parametrize("function", [used_without_a_test, another_object, in_a_list, of_two_types])
+def compared_in_a_chain(x):
+    first = second = None
+    count = 0
+    for v in x:
+        if first is second is None:
+            count += 1
+        if v > 0.5:
+            first = v
+        elif v < -0.5:
+            second = v
+    return count
+
+
+def truth_values_that_are_objects(x):
+    best = None
+    count = 0
+    for v in x:
+        if (best is None) is True:
+            count += 1
+        if (v > 0) is False:  # which is one of NumPy's
+            count += 100
+        if v > 0.5:
+            best = v
+        elif v < -0.5:
+            best = None
+    return count
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        compared_in_a_chain,
+        truth_values_that_are_objects,
+        used_without_a_test,
+        another_object,
+        in_a_list,
+        of_two_types,
+    ],
+)
 def test_other_uses_do_what_python_does(function):
     agree(function, DATA)
 
