@@ -562,8 +562,9 @@ class _Attempt:
                 tracer.mark_weak(result._data)
             if array:
                 tracer.note_array(result)
-        self.memory.write(results[count:])
         position = 0
+        # else what tests the variables behind it is not rewritten, as in a function that `cond` traces
+        is_part = CURRENT.session.attempts > 1 or CURRENT.session.sides > 0
         values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
         containers: list[Any] = []
         for carry in self.carries:
@@ -579,10 +580,11 @@ class _Attempt:
                 else:
                     leaves.append(held)
             value = structure.unflatten(leaves)
-            if isinstance(value, OptionalValue) and not tracer.is_region:
+            if isinstance(value, OptionalValue) and not is_part:
                 value = decided(value) if carry.name in self.statement.results else None
             values[carry.name] = value
             containers += containers_in(value)
+        self.memory.write(results[count:])
         if containers:
             self._note_containers(tracer, steps, containers)
         self.variables.update(values)

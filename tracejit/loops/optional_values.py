@@ -32,6 +32,11 @@ class OptionalValue:
     def _refuse(self, *_: Any) -> Any:
         raise LoopError("it uses a value that may be None, otherwise than by `is None` or in a comparison")
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
+
     __bool__ = __hash__ = __str__ = __format__ = __iter__ = __contains__ = _refuse
 
     def __eq__(self, other: object) -> Any:

@@ -327,6 +327,42 @@ def test_other_uses_do_what_python_does(function):
     agree(function, DATA)
 
 
+def asked_for_attributes(x):
+    best = None
+    count = 0
+    for v in x:
+        count += hasattr(best, "ndim") + 10 * (getattr(best, "ndim", 5) == 5)
+        if v > 0:
+            best = v
+    return count
+
+
+def test_it_has_no_attributes():
+    agree(asked_for_attributes, DATA)
+
+
+def with_a_default(x):
+    best = None
+    for v in x:
+        if v > 0:
+            best = v
+    return 0.0 if best is None else best
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tj.cond(x.sum() > 0, with_a_default, lambda x: x[0], x),
+        lambda x: tj.vmap(with_a_default)(x[None]),
+        lambda x: tj.scan(lambda c, row: (c + with_a_default(row), c), 0.0, x[None]),
+    ],
+)
+@pytest.mark.parametrize("size", [4, 30])
+def test_it_does_not_reach_code_that_is_not_rewritten(function, size):
+    with pytest.raises(tj.TracejitError, match="is None in one branch and has a value in the other"):
+        tj.jit(function)(X[:size])
+
+
 UPDATES = ("best = x[i]", "best = x[i] * s", "best = 0.5", "best = None", "best = s")
 TESTS = ("x[i] > 0", "x[i] < -0.5", "best is None", "best is not None", "best is None or x[i] > best",
          "best is not None and best < x[i]", "x[i] > 0 and not best is None", "not (best is None or s < 1)",
