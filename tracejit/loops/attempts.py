@@ -101,6 +101,8 @@ class _Attempt:
         self.appends = Appends(self.statement.appended, self.variables)
         #: Variables that have no value before the loop and are read after it.
         self.undefined: list[str] = []
+        #: All of these, also once they have types.
+        self._without_value: tuple[str, ...] = ()
         #: Values that the function returns from the loop and that are no numbers or arrays, such as None.
         self.returned: dict[str, Any] = {}
         #: Initial values of the leaves of carries, without leaves that are held.
@@ -137,6 +139,7 @@ class _Attempt:
         tracer = STATE.tracer
         self.memory.check()
         self._collect()
+        self._without_value = tuple(self.undefined)
         if self.loop.steps is not None and not self.indexes:
             self.iterated = [origins_before(array) for array in self.loop.steps.arrays]
         while True:
@@ -149,6 +152,8 @@ class _Attempt:
                 self.inits[change.position] = as_float(self.inits[change.position])
             except BecomesOptional as change:
                 self._make_optional(change)
+                if change.carry.is_defined:  # what the body defines was read where that variable was None
+                    self._forget_defined()
             except ItemIsWritten:
                 self.indexes = True
         self._finish(tracer, results[0], results[1:])
@@ -206,6 +211,13 @@ class _Attempt:
         carry.held = [None] * len(leaves)
         self.inits[first:end] = leaves
         self.paths[first:end] = [carry.name + path for path in change.structure.paths()]
+
+    def _forget_defined(self) -> None:
+        """Forget the carries of the variables that the body defines: they may have other types."""
+        self.undefined, self.returned = list(self._without_value), {}
+        self.carries = [carry for carry in self.carries if carry.is_defined]
+        count = sum(held is None for carry in self.carries for held in carry.held)
+        del self.inits[count:], self.paths[count:]
 
     def _give_undefined_types(self) -> None:
         """Carries for the variables that the body defines: zeros of the types that it gives them."""
@@ -550,8 +562,9 @@ class _Attempt:
                 tracer.mark_weak(result._data)
             if array:
                 tracer.note_array(result)
-        self.memory.write(results[count:])
         position = 0
+        # else what tests the variables behind it is not rewritten, as in a function that `cond` traces
+        is_part = CURRENT.session.attempts > 1 or CURRENT.session.sides > 0
         values = dict.fromkeys(self.statement.assigned, UNDEFINED) | self.returned
         containers: list[Any] = []
         for carry in self.carries:
@@ -567,10 +580,11 @@ class _Attempt:
                 else:
                     leaves.append(held)
             value = structure.unflatten(leaves)
-            if isinstance(value, OptionalValue) and not tracer.is_region:
+            if isinstance(value, OptionalValue) and not is_part:
                 value = decided(value) if carry.name in self.statement.results else None
             values[carry.name] = value
             containers += containers_in(value)
+        self.memory.write(results[count:])
         if containers:
             self._note_containers(tracer, steps, containers)
         self.variables.update(values)

@@ -342,7 +342,11 @@ def _optional(name: str, pair: Sequence[Content]) -> TreeDef | None:
         return None
     missing = [content.value is None for content in pair]
     optional = [isinstance(content.value, OptionalValue) for content in pair]
-    if not any((*missing, *optional)) or all(missing) or all(optional) or pair[0].value is pair[1].value:
+    if not any((*missing, *optional)) or all(missing):
+        return None
+    if not (CURRENT.session.attempts or CURRENT.session.sides):  # what tests it is not rewritten
+        raise LoopError(f"{called(name)} is None in one branch and has a value in the other")
+    if all(optional) or pair[0].value is pair[1].value:
         return None
     structures = set()
     for content, is_optional in zip(pair, optional, strict=True):

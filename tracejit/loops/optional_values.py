@@ -14,6 +14,7 @@ from ..array.operands import filled
 from ..base.records import record
 from ..ir.dtypes import BOOL, NUMBERS
 from ..pytree import FIXED, flatten, register_pytree_node
+from ..state import STATE
 from ..tensors.tensor import Tensor
 from .reports import CURRENT, LoopError
 from .scalars import truth
@@ -30,6 +31,11 @@ class OptionalValue:
 
     def _refuse(self, *_: Any) -> Any:
         raise LoopError("it uses a value that may be None, otherwise than by `is None` or in a comparison")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
 
     __bool__ = __hash__ = __str__ = __format__ = __iter__ = __contains__ = _refuse
 
@@ -117,6 +123,9 @@ def note_presence(test: Any, known: Presence) -> Any:
 def is_same_object(value: Any, other: Any, *, negated: bool) -> Any:
     """``value is other``, or where `negated` ``value is not other``; traced for a value that may be None."""
     optional, rest = (value, other) if isinstance(value, OptionalValue) else (other, value)
+    for known, test in ((value, other), (other, value)):
+        if type(known) is bool and _is_scalar(test) and test.dtype is BOOL and STATE.tracer.is_region:
+            raise LoopError(f"it asks whether a traced truth value is {known}, which one of NumPy's is not")
     if not isinstance(optional, OptionalValue):
         return (value is other) != negated
     if rest is not None:

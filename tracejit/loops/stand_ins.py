@@ -287,6 +287,8 @@ def _type(*arguments: Any, **options: Any) -> Any:
     check_present(arguments)
     if len(arguments) == 1 and is_traced(arguments[0]):
         return _plain_class(arguments[0])
+    if len(arguments) == 1 and isinstance(arguments[0], StackedList):
+        return list
     return type(*arguments, **options)
 
 

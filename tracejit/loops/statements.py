@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -33,7 +34,8 @@ from .variables import Variables, is_integer, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
-    "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+    "NotEq": operator.ne, "Is": functools.partial(is_same_object, negated=False),
+    "IsNot": functools.partial(is_same_object, negated=True),
     "In": contains, "NotIn": lambda x, y: _negated(contains(x, y)),
 }  # fmt: skip
 
@@ -280,7 +282,7 @@ class Runtime(Comprehensions):
             return value if value.selection() is not None else _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
             return _Numbers(value)
-        return value
+        return _Items(value) if isinstance(value, defaultdict) else value
 
     def part(self, value: Any, index: Any, to_write: bool) -> Any:
         """``value[index]``, an item of which is read or written."""
@@ -322,6 +324,18 @@ class _Numbers(tuple[Any, ...]):
         if not number.shape:
             STATE.tracer.mark_weak(number._data)
         return number
+
+
+class _Items:
+    """The items that a `defaultdict` has, of which no read in a traced step makes another."""
+
+    def __init__(self, items: defaultdict[Any, Any]) -> None:
+        self._items = items
+
+    def __getitem__(self, key: Any) -> Any:
+        if key not in self._items:
+            raise LoopError("it reads an item that a defaultdict does not have, and gets by that")
+        return self._items[key]
 
 
 def _is_structured(test: Any) -> bool:

@@ -171,3 +171,9 @@ def test_an_array_stays_itself() -> None:
 
     tj.jit(function)(np.array(1.0))
     assert seen == [True]
+
+
+def test_views_of_captured_scalars_in_a_trace() -> None:
+    number = tj.tensor([1.0, 2.0])[1]
+    result = tj.jit(lambda x: x + number.reshape((1,)))(np.ones(3))
+    np.testing.assert_array_equal(result, [3.0, 3.0, 3.0])

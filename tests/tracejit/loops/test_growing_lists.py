@@ -290,6 +290,15 @@ def of_known_places(x):
     return out, np.array(out)[1:3].reshape(2, 1)
 
 
+@case()
+def numpy_scalars(x):
+    out = []
+    for v in x:
+        if v > 0:
+            out.append(np.int8(100))
+    return out
+
+
 @pytest.mark.parametrize("function", [function for function, *_ in case], ids=lambda f: f.__name__)
 def test_form(function):
     with np.errstate(invalid="ignore"):
@@ -537,6 +546,26 @@ def test_errors_are_those_of_lists():
                 jitted(-np.abs(X))
 
 
+def indexing(x):
+    out = []
+    for i in range(len(x)):
+        if x[i] > 0:
+            out.append(i)
+    places = np.array(out, dtype=int)
+    return TABLE[places + 9].sum(), TABLE[places - 10].sum(), TABLE[:1][places].sum()
+
+
+TABLE = np.arange(10.0)
+
+
+def test_indices_that_are_no_items_are_not_read():
+    jitted = tj.jit(indexing)
+    for x in (np.array([1.0, -1.0, -1.0]), np.array([-1.0, -1.0]), np.array([-1.0])):
+        np.testing.assert_array_equal(jitted(x), indexing(x))
+    with pytest.raises(IndexError):
+        jitted(np.array([1.0, 1.0, -1.0]))
+
+
 def test_a_refused_use_is_named():
     jitted = tj.jit(length_that_shapes_need)
     jitted(np.tile(X, 3))
@@ -580,6 +609,45 @@ def test_vectorized_lengths():
         tj.jit(tj.vmap(measures))(np.stack(DATA)), zip(*map(measures, DATA), strict=True), strict=True
     ):
         np.testing.assert_allclose(own, expected)
+
+
+def compared(x):
+    a, b = [], positive(x[::-1])
+    for v in x:
+        if v > 0:
+            a.append(v)
+    is_list = type(a) is list and isinstance(a, list)
+    lists = a == positive(x), a == b, a != b, a < b, a <= b, a > b, a >= b, (1, a) == (1, positive(x))
+    return lists, a + b, b + a, is_list
+
+
+def test_lists_beside_lists():
+    jitted = tj.jit(compared)
+    for x in DATA:
+        (truths, *joined, is_list), (expected, *others, _) = jitted(x), compared(x)
+        assert list(map(bool, truths)) == list(map(bool, expected))
+        for own, value in zip(joined, others, strict=True):
+            np.testing.assert_allclose(own, value)
+        assert is_list
+
+
+class Doubling(list):
+    def append(self, value):
+        super().append(2 * value)
+
+
+def doubled(x):
+    out = Doubling()
+    for v in x:
+        if v > 0:
+            out.append(v)
+    return list(out)
+
+
+def test_another_class_of_lists_appends_as_it_does():
+    jitted = tj.jit(doubled)
+    for x in DATA:
+        np.testing.assert_allclose(jitted(x), doubled(x))
 
 
 def returned_early(x):

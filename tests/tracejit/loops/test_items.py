@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -121,3 +122,17 @@ def test_as_many_as_a_mask_chooses_are_not_known() -> None:
 
     with pytest.raises(tj.ConcretizationError, match=r"an array of shape \(2,\) beside x\[mask\]"):
         tj.jit(scaled)(X)
+
+
+def reads_by_default(x):
+    counts, total = defaultdict(float), 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            total += counts["positive"]
+    return total, len(counts)
+
+
+def test_a_step_that_is_traced_makes_no_item_of_a_defaultdict():
+    jitted = tj.jit(reads_by_default)
+    for x in (np.ones(30), -np.ones(30)):
+        assert tuple(map(int, jitted(x))) == reads_by_default(x)

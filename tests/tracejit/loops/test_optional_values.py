@@ -213,6 +213,28 @@ def in_a_while(x):
     return best, i
 
 
+@case()
+def returned(x):
+    best = None
+    for i in range(len(x)):
+        if x[i] > 1:
+            return best
+        if x[i] > 0:
+            best = i
+    return 3
+
+
+@case()
+def returned_where_it_is_not_none(x):
+    best = None
+    for i in range(len(x)):
+        if best is not None and x[i] < x[best]:
+            return best
+        if x[i] > 0:
+            best = i
+    return None
+
+
 @pytest.mark.parametrize("function", [function for function, *_ in case], ids=lambda f: f.__name__)
 def test_form(function):
     jitted = agree(function, DATA)
@@ -262,9 +284,83 @@ def of_two_types(x):
     return best
 
 
-@pytest.mark.parametrize("function", [used_without_a_test, another_object, in_a_list, of_two_types])
+def compared_in_a_chain(x):
+    first = second = None
+    count = 0
+    for v in x:
+        if first is second is None:
+            count += 1
+        if v > 0.5:
+            first = v
+        elif v < -0.5:
+            second = v
+    return count
+
+
+def truth_values_that_are_objects(x):
+    best = None
+    count = 0
+    for v in x:
+        if (best is None) is True:
+            count += 1
+        if (v > 0) is False:  # which is one of NumPy's
+            count += 100
+        if v > 0.5:
+            best = v
+        elif v < -0.5:
+            best = None
+    return count
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        compared_in_a_chain,
+        truth_values_that_are_objects,
+        used_without_a_test,
+        another_object,
+        in_a_list,
+        of_two_types,
+    ],
+)
 def test_other_uses_do_what_python_does(function):
     agree(function, DATA)
+
+
+def asked_for_attributes(x):
+    best = None
+    count = 0
+    for v in x:
+        count += hasattr(best, "ndim") + 10 * (getattr(best, "ndim", 5) == 5)
+        if v > 0:
+            best = v
+    return count
+
+
+def test_it_has_no_attributes():
+    agree(asked_for_attributes, DATA)
+
+
+def with_a_default(x):
+    best = None
+    for v in x:
+        if v > 0:
+            best = v
+    return 0.0 if best is None else best
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tj.cond(x.sum() > 0, with_a_default, lambda x: x[0], x),
+        lambda x: tj.vmap(with_a_default)(x[None]),
+        lambda x: tj.scan(lambda c, row: (c + with_a_default(row), c), 0.0, x[None]),
+    ],
+)
+@pytest.mark.parametrize("size", [4, 30])
+def test_it_does_not_reach_code_that_is_not_rewritten(function, size):
+    with pytest.raises(tj.TracejitError, match="is None in one branch and has a value in the other"):
+        tj.jit(function)(X[:size])
 
 
 UPDATES = ("best = x[i]", "best = x[i] * s", "best = 0.5", "best = None", "best = s")

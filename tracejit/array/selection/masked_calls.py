@@ -93,8 +93,11 @@ def _at_places(function: Callable[..., Any], x: Any, key: Any, *value: Any) -> C
         return None
     if x.shape[: len(indices)] == mask.shape and [i._place for i in indices] == [*range(mask.ndim)]:
         return functools.partial(function, x, (mask, *rest), *value)
-    whole = (*[index._whole for index in indices], *rest)
-    return None if value else lambda: Selection(mask, 0, getitem(x, whole))
+    if value:
+        return None
+    # an element that is not selected is no index
+    places = [choice(mask, index._whole, filled(0, (), index.dtype)) for index in indices]
+    return lambda: Selection(mask, 0, getitem(x, (*places, *rest)))
 
 
 def _elementwise(

@@ -151,7 +151,7 @@ class Appends:
         for name in names:
             exclusive = variables.is_exclusive(name)
             value = variables.get(name)
-            if not isinstance(value, (list, StackedList, Recorder)):
+            if type(value) not in (list, StackedList, Recorder):  # another class has an ``append`` of its own
                 continue
             if not exclusive and not isinstance(value, Recorder):
                 raise LoopError(f"it appends to {name}, a list that another name refers to")

@@ -30,7 +30,10 @@ def _of_items(name: str) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def call(self: StackedList, *arguments: Any, **options: Any) -> Any:
-        return method(self._filled(changes=name in _CHANGING), *arguments, **options)
+        items = self._filled(changes=name in _CHANGING)
+        # another such list, whose own memory the methods of lists would read
+        arguments = tuple([list(x) if isinstance(x, StackedList) else x for x in arguments])
+        return method(items, *arguments, **options)
 
     return call
 
