@@ -18,7 +18,6 @@ import numpy as np
 from ...base.errors import DTypeError
 from ..dtypes import (
     BOOL,
-    NUMBERS,
     SHORT_NAME,
     accumulated_in,
     is_complex,
