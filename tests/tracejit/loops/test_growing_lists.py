@@ -38,7 +38,7 @@ def agree_in_one_compilation(function):
     assert {outcome for outcome, _ in reports(jitted)} == {"compiled"}
 
 
-@case()
+@case(X)
 def elements(x):
     out = []
     for i in range(len(x)):
@@ -47,7 +47,7 @@ def elements(x):
     return out
 
 
-@case()
+@case(X)
 def places(x):
     out = []
     for i in range(len(x)):
@@ -56,7 +56,7 @@ def places(x):
     return out, len(out), np.array(out).sum(), sum(out)
 
 
-@case()
+@case(X)
 def truths(x):
     out = []
     for i in range(len(x)):
@@ -65,7 +65,7 @@ def truths(x):
     return out, sum(out), any(out), all(out)
 
 
-@case()
+@case(X)
 def arrays(x):
     out = []
     for v in x:
@@ -82,7 +82,7 @@ def arrays(x):
     )
 
 
-@case()
+@case(X)
 def two_lists_by_one_condition(x):
     a, b = [], []
     for i in range(len(x)):
@@ -92,7 +92,7 @@ def two_lists_by_one_condition(x):
     return np.array(a) * np.array(b)
 
 
-@case()
+@case(X)
 def both_sides(x):
     out = []
     for v in x:
@@ -104,7 +104,7 @@ def both_sides(x):
     return out, max(out), min(out), out[-1], out[0], out[4]
 
 
-@case()
+@case(X)
 def tuples(x):
     out = []
     for i, v in enumerate(x):
@@ -118,7 +118,7 @@ def tuples(x):
     return out, total
 
 
-@case()
+@case(X)
 def after_break(x):
     out = []
     total = 0.0
@@ -130,7 +130,7 @@ def after_break(x):
     return out, total
 
 
-@case()
+@case(X)
 def after_continue(x):
     out = []
     for v in x:
@@ -140,7 +140,7 @@ def after_continue(x):
     return out
 
 
-@case()
+@case(X)
 def in_while(x):
     out = []
     i = 0
@@ -151,7 +151,7 @@ def in_while(x):
     return out, i
 
 
-@case()
+@case(X)
 def in_while_of_two_tests(x):
     out = []
     i = 0
@@ -161,7 +161,7 @@ def in_while_of_two_tests(x):
     return out, i
 
 
-@case()
+@case(X)
 def pairs(x):
     out = []
     for i in range(len(x)):
@@ -171,7 +171,7 @@ def pairs(x):
     return out, len(out)
 
 
-@case()
+@case(X)
 def lists_of_steps(x):
     total, count = 0.0, 0
     for i in range(len(x)):
@@ -184,7 +184,7 @@ def lists_of_steps(x):
     return total, count
 
 
-@case()
+@case(X)
 def inner_loops_and_items(x):
     out = []
     for i in range(len(x)):
@@ -198,7 +198,7 @@ def inner_loops_and_items(x):
     return out
 
 
-@case()
+@case(X)
 def from_list_to_list(x):
     a = []
     for v in x:
@@ -214,7 +214,7 @@ def from_list_to_list(x):
     return a, b, total
 
 
-@case()
+@case(X)
 def two_loops(x):
     out = [1.5]
     for v in x:
@@ -228,7 +228,7 @@ def two_loops(x):
     return out, len(out)
 
 
-@case()
+@case(X)
 def rows(x):
     out = []
     for i in range(len(x)):
@@ -237,7 +237,7 @@ def rows(x):
     return out
 
 
-@case()
+@case(X)
 def copies_of_an_array_that_is_written(x):
     out = []
     u = x * 1.0
@@ -248,7 +248,7 @@ def copies_of_an_array_that_is_written(x):
     return out
 
 
-@case()
+@case(X)
 def numbers_beside_narrow_ones(x):
     y = x.astype(np.float32)
     out = []
@@ -261,7 +261,7 @@ def numbers_beside_narrow_ones(x):
     return total, sum(out) * y[1], out, np.array(out) * y[0]
 
 
-@case()
+@case(X)
 def extremes_with_nan(x):
     out = []
     for v in x:
@@ -270,7 +270,7 @@ def extremes_with_nan(x):
     return max(out), min(out), max(out, default=0.0)
 
 
-@case()
+@case(X)
 def defaults(x):
     out = []
     for v in x:
@@ -279,7 +279,7 @@ def defaults(x):
     return max(out, default=0.5), min(out, default=3)
 
 
-@case()
+@case(X)
 def of_known_places(x):
     out = []
     for i in range(len(x)):
@@ -290,7 +290,7 @@ def of_known_places(x):
     return out, np.array(out)[1:3].reshape(2, 1)
 
 
-@case()
+@case(X)
 def numpy_scalars(x):
     out = []
     for v in x:

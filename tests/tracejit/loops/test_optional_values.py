@@ -41,7 +41,7 @@ def agree(function, arguments):
     return jitted
 
 
-@case()
+@case(X)
 def first(x):
     best = None
     for i in range(len(x)):
@@ -50,7 +50,7 @@ def first(x):
     return best
 
 
-@case()
+@case(X)
 def last(x):
     best = None
     for i in range(len(x)):
@@ -59,7 +59,7 @@ def last(x):
     return best
 
 
-@case()
+@case(X)
 def place_of_the_least(x):
     best = None
     for i in range(len(x)):
@@ -68,7 +68,7 @@ def place_of_the_least(x):
     return best
 
 
-@case()
+@case(X)
 def greatest_positive(x):
     best = None
     for v in x:
@@ -77,7 +77,7 @@ def greatest_positive(x):
     return -1.0 if best is None else best
 
 
-@case()
+@case(X)
 def differences(x):
     previous = None
     total = 0.0
@@ -89,7 +89,7 @@ def differences(x):
     return total
 
 
-@case()
+@case(X)
 def of_an_inner_loop(x):
     total = 0.0
     for i in range(len(x)):
@@ -104,7 +104,7 @@ def of_an_inner_loop(x):
     return total
 
 
-@case()
+@case(X)
 def until_found(x):
     found = None
     for i in range(len(x)):
@@ -114,7 +114,7 @@ def until_found(x):
     return found
 
 
-@case()
+@case(X)
 def pair(x):
     best = None
     for i in range(len(x)):
@@ -124,7 +124,7 @@ def pair(x):
     return best
 
 
-@case()
+@case(X)
 def none_again(x):
     current = None
     count = 0
@@ -149,7 +149,7 @@ def place_of_a_greater(x, i):
     return best
 
 
-@case()
+@case(X)
 def of_a_function(x):
     total = 0.0
     for i in range(len(x)):
@@ -159,7 +159,7 @@ def of_a_function(x):
     return total
 
 
-@case()
+@case(X)
 def compared(x):
     best = None
     count = 0
@@ -175,7 +175,7 @@ def compared(x):
     return count
 
 
-@case()
+@case(X)
 def runs(x):
     start = None
     out = []
@@ -191,7 +191,7 @@ def runs(x):
     return out
 
 
-@case()
+@case(X)
 def a_value_at_first(x):
     best = x[0]
     count = 0
@@ -202,7 +202,7 @@ def a_value_at_first(x):
     return count, best is None
 
 
-@case()
+@case(X)
 def in_a_while(x):
     best = None
     i = 0
@@ -213,7 +213,7 @@ def in_a_while(x):
     return best, i
 
 
-@case()
+@case(X)
 def returned(x):
     best = None
     for i in range(len(x)):
@@ -224,7 +224,7 @@ def returned(x):
     return 3
 
 
-@case()
+@case(X)
 def returned_where_it_is_not_none(x):
     best = None
     for i in range(len(x)):
