@@ -63,10 +63,10 @@ def checked_callee(function: Any) -> Any:
         stand_in = None
     if stand_in is not None:
         return stand_in
-    if handles_state(function):
-        return draws.setting(function)
     if isinstance(function, FunctionType):
         return _function(function)
+    if handles_state(function):
+        return draws.setting(function)
     if isinstance(getattr(function, "__self__", None), GENERATORS()):
         return _draw(function)
     if isinstance(function, MethodType):

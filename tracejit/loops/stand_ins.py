@@ -361,22 +361,24 @@ def everywhere(function: Any) -> Any:
         return function
     if stand_in is not None:
         return stand_in
-    if handles_state(function):
+    is_of_python = isinstance(function, FunctionType)
+    may_draw = not is_of_python and getattr(function, "__self__", None) is not builtins
+    if may_draw and handles_state(function):
         return draws.setting(function)
-    if _MAKERS.holds(function):
+    if may_draw and _MAKERS.holds(function):
         return draws.making(_of_integers(function) if takes_integers(function) else function)
     if takes_integers(function):
         return _of_integers(function)
     if isinstance(function, ARRAY_FUNCTIONS):
         return _numpy_of_lists(function)
-    if isinstance(function, FunctionType):
+    if is_of_python:
         if function.__name__ in _TAKING_FUNCTIONS:
             return _taking_functions(function)
     elif isinstance(function, functools.partial):
         return functools.partial(everywhere(function.func), *function.args, **function.keywords)
     elif function in _CALLING:
         return lambda called, *arguments: function(everywhere(called), *arguments)
-    if isinstance(getattr(function, "__self__", None), GENERATORS()):
+    if may_draw and isinstance(getattr(function, "__self__", None), GENERATORS()):
         drawn = draws.traced_draw(function)
         return function if drawn is None else _drawing(drawn, function)
     module = getattr(function, "__module__", None)
