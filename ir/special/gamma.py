@@ -238,6 +238,36 @@ def _zeta(m: Evaluator, s: Any, q: Any) -> Any:
     return m.where(size > 1.0, value, m.where(m.eq(size, 1.0), math.inf, math.nan))
 
 
+#: 1 / (2 pi e) and 2 / sqrt e, with what rounding takes off them.
+_BASE, _BASE_LOW = 0.05854983152431916, -4.121231590292303e-19
+_SCALE, _SCALE_LOW = 1.2130613194252668, -1.3186356830982827e-18
+
+
+def _far_zeta(m: Evaluator, s: Any) -> Any:
+    """zeta s for -150 < s < -12, of few factors, since at its extrema each rounding tells.
+
+    With x = 1 - s and Stirling's sum S, 2 (2 pi)^-x gamma x is 2 / sqrt e (x / (2 pi e))^(x - 1/2) (1 + S):
+    one power, for whose base's rounding a term makes up, as for that of 1 - s. Terms beside 1 are added.
+    """
+    x = 1.0 - s
+    whole, low = m.two_sum(1.0, -value_of(s))
+    base, rest = m.two_product(whole, whole * 0.0 + _BASE)
+    power = m.pow(base, whole - 0.5)
+    missing = (rest + whole * _BASE_LOW) * (whole - 0.5) / base
+    missing = missing + low * (m.log(whole) - LOG_2PI - 0.5 / whole)
+    if isinstance(x, Jet):
+        exponent = (x - 0.5) * m.log(x * _BASE)
+        power = m.exp(exponent - exponent.value) * power
+    inverse = 1.0 / x
+    stirling = m.polynomial(inverse, tables.STIRLING_FACTOR) * inverse
+    one = 1.0 + whole * 0.0
+    beyond = m.pow(one * 2.0, -x) + m.pow(one * 3.0, -x)
+    terms = m.where(x >= 60.0, beyond, hurwitz(m, m.min(x, 60.0), one * 2.0))
+    near = stirling + (terms + stirling * terms)
+    total = power * _SCALE + power * ((near + missing) * _SCALE + _SCALE_LOW)
+    return total * sin_pi(m, s * 0.5)
+
+
 def _riemann_zeta(m: Evaluator, s: Any) -> Any:
     def large(s: Any) -> Any:
         # far away derivatives are those of the second and third term
@@ -264,10 +294,14 @@ def _riemann_zeta(m: Evaluator, s: Any) -> Any:
 
     # around the extremum of zeta'' between -8 and -7 the terms of the product's second derivative cancel
     centre, width = 7.28765, 0.1
-    value = m.choose(
-        (s,), (m.abs(value_of(s) + centre) < width, lambda s: m.polynomial(s + centre, tables.ZETA_LOW)),
-        (s < -1.0, reflected), (s < 1.0, inside), large,
-    )  # fmt: skip
+    branches = [
+        (m.abs(value_of(s) + centre) < width, lambda s: m.polynomial(s + centre, tables.ZETA_LOW)),
+        (s < -1.0, reflected),
+        (s < 1.0, inside),
+    ]
+    if not m.is_single:
+        branches.insert(0, ((s < -12.0) & (s > -150.0), lambda s: _far_zeta(m, s)))
+    value = m.choose((s,), *branches, large)
     return m.where(m.eq(value_of(s), 1.0), math.inf, value)
 
 
