@@ -18,6 +18,7 @@ import numpy as np
 from ...base.errors import DTypeError
 from ..dtypes import (
     BOOL,
+    NUMBERS,
     SHORT_NAME,
     accumulated_in,
     is_complex,
@@ -162,17 +163,16 @@ CBRT = elementwise(
 def _pow_x(b: Any, ct: Any, x: Any, y: Any) -> Any:
     # y x^(y-1), and 0 for y = 0 even at 0 and infinity; of a Python number y stays one, so that x keeps its
     # dtype
-    number = b.known_number(y)
-    if number is not None and not is_complex(ct.dtype):
-        y = number
+    if not is_complex(ct.dtype):
+        number = b.known_number(y)
+        y = y if number is None else number
+    if type(y) in NUMBERS:
         if y == 2:
             return b.mul(ct, b.mul(y, x))
         return b.mul(ct, b.mul(y, b.pow(b.add(x, 0.0) if y and y - 1 == -1 else x, y - 1 if y else 0)))
     if is_complex(ct.dtype):
         # of x^(y-1) (1 + y log x), the derivative of that in y, the 1 is nothing beside the logarithm as x
         # goes to 0; where that is taken as 0, at y = 1 and y = 0, so is all of it, as in the other order
-        if number is not None:
-            return b.strong_mul(ct, b.strong_mul(b.pow(x, number - 1), number))
         factor = b.where(b.eq(x, 0.0), b.stop_gradient(y), y)
         return b.strong_mul(ct, b.strong_mul(factor, b.pow(x, b.sub(y, 1.0))))
     return b.strong_mul(ct, b.pow_derivative(x, y, by_x=1, by_y=0))
