@@ -143,7 +143,7 @@ def unique(
     if extent == 0:
         indices = filled(0, (count,), INT64)
         values = taken(slices, starts, place, fill_of(name, fill_value or 0, x.dtype))
-        return Distinct(values, indices, filled(0, (0,), INT64), counts)
+        return Distinct(values, indices, filled(0, x.shape if axis is None else (0,), INT64), counts)
     inside = run("lt", starts, extent)
     indices = take(order, run("where", inside, starts, 0))
     values = take(slices, indices, place)
