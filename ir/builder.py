@@ -193,10 +193,10 @@ class Builder(OpNamespace):
         if name == "add":
             rests = [self.without_factor(term, factor) for term in (x, y)]
             return None if any(rest is None for rest in rests) else self.add(*rests)
-        for one, other in ((x, y), (y, x)):
-            if self._are_same(one, factor):
+        for operand, other in ((x, y), (y, x)):
+            if self._are_same(operand, factor):
                 return other
-            rest = self.without_factor(one, factor)
+            rest = self.without_factor(operand, factor)
             if rest is not None:
                 return self.mul(rest, other)
         return None
@@ -213,14 +213,14 @@ class Builder(OpNamespace):
         """Whether `x` is `y`, or the same op of the same value."""
         if x is y:
             return True
-        one, other = self._definition(x), self._definition(y)
+        of_x, of_y = self._definition(x), self._definition(y)
         return (
-            one is not None
-            and other is not None
-            and one.op is other.op
-            and len(one.operands) == 1
-            and one.operands == other.operands
-            and one.attrs == other.attrs
+            of_x is not None
+            and of_y is not None
+            and of_x.op is of_y.op
+            and len(of_x.operands) == 1
+            and of_x.operands == of_y.operands
+            and of_x.attrs == of_y.attrs
         )
 
     def _definition(self, value: Any) -> Instruction | None:

@@ -131,10 +131,11 @@ def _other_factors(node: Any, factor: Any) -> Any:
     if node.op.name == "add":
         rests = [_other_factors(parent, factor) for parent in parents]
         return None if any(rest is None for rest in rests) else TENSOR_OPS.add(*rests)
-    for one, other in ((0, 1), (1, 0)):
+    for position, other in ((0, 1), (1, 0)):
         if saved[other] is None:
             continue
-        rest = 1.0 if _are_same(parents[one], factor) else _other_factors(parents[one], factor)
+        operand = parents[position]
+        rest = 1.0 if _are_same(operand, factor) else _other_factors(operand, factor)
         if rest is not None:
             return TENSOR_OPS.mul(_tensor_at(parents[other], saved[other]), rest)
     return None

@@ -19,13 +19,19 @@ KINDS = ("PCG64", "PCG64DXSM", "SFC64", "Philox", "MT19937")
 COUNT = 1500
 
 
-def drawn(kind: str, seed: int, change: Any = None) -> tuple[np.ndarray, np.ndarray, str]:
-    """Words of 64 and of 32 bits that compiled code draws in turns, and the state behind."""
+def generator_of(kind: str, seed: int, change: Any) -> np.random.Generator:
+    """A generator whose state `change`, where it is given, has changed."""
     generator = np.random.Generator(getattr(np.random, kind)(seed))
     if change is not None:
         state = generator.bit_generator.state
         change(state)
         generator.bit_generator.state = state
+    return generator
+
+
+def drawn(kind: str, seed: int, change: Any = None) -> tuple[np.ndarray, np.ndarray, str]:
+    """Words of 64 and of 32 bits that compiled code draws in turns, and the state behind."""
+    generator = generator_of(kind, seed, change)
     known = kind_of(generator)
     assert known == kind
     state = GeneratorState(generator, kind)
@@ -48,11 +54,7 @@ def drawn(kind: str, seed: int, change: Any = None) -> tuple[np.ndarray, np.ndar
 
 
 def expected(kind: str, seed: int, change: Any = None) -> tuple[np.ndarray, np.ndarray, str]:
-    generator = np.random.Generator(getattr(np.random, kind)(seed))
-    if change is not None:
-        state = generator.bit_generator.state
-        change(state)
-        generator.bit_generator.state = state
+    generator = generator_of(kind, seed, change)
     long, short = np.zeros(COUNT, np.uint64), np.zeros(2 * COUNT, np.uint64)
     for i in range(COUNT):
         long[i] = generator.integers(0, 2**64, dtype=np.uint64)
