@@ -78,7 +78,7 @@ def _erfcx(m: Evaluator, x: Any) -> Any:
         value = exp_of_square(m, m.max(x, least), 1.0) * 2.0 - mirrored
         # derivatives are infinite, too, with the signs of e^-x
         infinite = m.exp(-x) * math.inf if isinstance(x, Jet) else math.inf
-        return m.where(value_of(x) < least, infinite, value)
+        return m.where(value_of(x) <= least, infinite, value)
 
     return m.choose(
         (x, mirrored), (x < 0.0, negative), (x > 1e15, lambda x, mirrored: math.sqrt(1.0 / math.pi) / x),

@@ -186,10 +186,11 @@ class Evaluator(abc.ABC):
         return ~self.eq(value_of(x), value_of(x))
 
     def max(self, x: Any, y: Any) -> Any:
-        return self.where(x > y, x, y)
+        # a jet equal to a constant keeps its derivatives
+        return self.where(x >= y if isinstance(x, Jet) else x > y, x, y)
 
     def min(self, x: Any, y: Any) -> Any:
-        return self.where(x < y, x, y)
+        return self.where(x <= y if isinstance(x, Jet) else x < y, x, y)
 
     def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
         """Sum of coefficients[i] x^i."""

@@ -203,14 +203,15 @@ def _lambert_slope(b: Any, orders: Index, z: Any) -> Any:
 
 
 def _lower_lambert_slope(b: Any, orders: Index, z: Any) -> Any:
-    # -e^(-w - log |w + 1|), whose own slope is one product: of the two terms of the slope of w / z / (w + 1)
-    # both may be infinite
+    # w / z / (w + 1), whose own slope is one product: both terms of the quotient's slope may be infinite. So it
+    # is a number times e^(g - g), where g = -w - log |w + 1| has the slope
     w = write(b, "lambertw_m1", z)
     rest = b.add(w, 1.0)
-    value = b.neg(b.exp(b.neg(b.add(w, b.log(b.neg(rest))))))
-    # what the exponential of a large number is off is no part of the function
-    share = b.div(b.div(b.div(w, rest), z), value)
-    return b.mul(value, b.stop_gradient(b.where(b.gt(value, -math.inf), share, 1.0)))
+    exponent = b.neg(b.add(w, b.log(b.neg(rest))))
+    finite = b.gt(w, -math.inf)
+    size = b.where(finite, b.div(b.div(w, rest), z), -1.0)
+    start = b.where(finite, exponent, 0.0)
+    return b.mul(b.stop_gradient(size), b.exp(b.sub(exponent, b.stop_gradient(start))))
 
 
 define_by_jets("hyp1f1", "a b x", _confluent, True, True, True)
