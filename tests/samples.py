@@ -423,6 +423,7 @@ BY_KIND: dict[Kind, Maker] = {
 }
 BY_NAME_OF_OP: dict[str, Maker] = {
     "libm": lambda op, rng: _of_c_library(op, rng),
+    "libm_pow": lambda op, rng: _float64_pairs(op, rng),
     "contiguous": _elementwise,
     "candidate": _elementwise,
     "safe_candidate": _elementwise,
@@ -711,12 +712,29 @@ def _view(x: Any, before: Any, after: Any) -> Array:
 _DOMAIN: dict[str, Callable[[float], float]] = {
     "log": lambda x: math.log(x) if x > 0 else -math.inf if x == 0 else math.nan,
     "log1p": lambda x: math.log1p(x) if x > -1 else -math.inf if x == -1 else math.nan,
+    "exp": lambda x: math.inf if x > 709.7 else math.exp(x),
 }
 
 
 def _of_c_library(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
     for shape, function in itertools.product(SHAPES, sorted(_DOMAIN)):
         yield Sample([mixed_values(np.dtype(np.float64), shape, rng)], {"function": function})
+
+
+def _float64_pairs(op: Op, rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in SHAPES:
+        yield Sample([mixed_values(np.dtype(np.float64), shape, rng) for _ in "xy"], {})
+
+
+def _pow_of_c(x: Any, y: Any) -> Array:
+    if x.dtype != np.float64:
+        raise TypeError("no loop for this type")
+    with np.errstate(all="ignore"):
+        powers = np.asarray(np.power(x, y))  # whose last bits may be others
+    for place in np.argwhere(np.isfinite(powers)):
+        at = tuple(place)
+        powers[at] = math.pow(x[at], y[at])
+    return powers
 
 
 def _sech_squared(x: float) -> float:
@@ -773,6 +791,7 @@ _RENAMED = {
     "float_bits": lambda x: _view(x, np.float64, np.uint64),
     "bits_float": lambda x: _view(x, np.uint64, np.float64),
     "libm": lambda x, function: _by_math(_DOMAIN[function])(x),
+    "libm_pow": _pow_of_c,
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
     "bincount": _np_bincount,
     "true_positions": _np_true_positions,

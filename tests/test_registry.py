@@ -217,7 +217,7 @@ def test_host_ops_are_the_known_ones(name: str) -> None:
 
 
 #: Elementwise ops with tests of their own: what they take or promise is not that of the others.
-OTHERWISE = ("where", "nan_unless_zero", "cast", "strong_mul", "strong_div", "lorentzian", "libm")
+OTHERWISE = ("where", "nan_unless_zero", "cast", "strong_mul", "strong_div", "lorentzian", "libm", "libm_pow")
 
 
 def lacks_numpys_dtypes(op: Op) -> bool:

@@ -202,10 +202,25 @@ _OF_C: Final[dict[str, tuple[Callable[[float], float], float]]] = {
 
 
 def _libm_of_number(function: str, x: float) -> float:
+    if function == "exp":
+        try:
+            return math.exp(x)
+        except OverflowError:
+            return math.inf
     compute, end = _OF_C[function]
     if x <= end:
         return -math.inf if x == end else math.nan
     return compute(x)  # Python's math calls the C library there
+
+
+def _pow_of_numbers(x: float, y: float) -> float:
+    infinity = -math.inf if math.copysign(1.0, x) < 0.0 and y % 2 == 1 else math.inf
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return infinity
+    except ValueError:
+        return infinity if x == 0.0 else math.nan
 
 
 def _libm_eval(x: Any, function: str) -> Any:
@@ -215,8 +230,14 @@ def _libm_eval(x: Any, function: str) -> Any:
 
 
 LIBM = define(
-    "libm", Kind.ELEMENTWISE, "x", doc="`function` of x, log or log1p, by the C library of the process",
+    "libm", Kind.ELEMENTWISE, "x", doc="`function` of x, exp, log or log1p, by the C library of the process",
     attrs={"function": (str,)}, eval=_checked("libm", FLOAT64, _libm_eval), vjp=NONDIFF,
     emit=lambda b, x, function: b.call_elementwise(function, "f64", x), cost=40.0,
     **_of(FLOAT64, FLOAT64, "libm"),
+)  # fmt: skip
+LIBM_POW = define(
+    "libm_pow", Kind.ELEMENTWISE, "x y", doc="x to the power y, by the C library of the process",
+    eval=_checked("libm_pow", FLOAT64, np.vectorize(_pow_of_numbers, otypes=[FLOAT64])), vjp=NONDIFF,
+    emit=lambda b, x, y: b.call_elementwise("pow", "f64", x, y), cost=60.0,
+    **_of(FLOAT64, FLOAT64, "libm_pow"),
 )  # fmt: skip
