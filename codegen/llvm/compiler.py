@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ...base.errors import CompileError
 from ...base.loading import LazyModule
-from ...base.process.finalization import Followed
+from ...base.process.finalization import Followed, finalize
 from ...base.process.forking import FORKS, free_lock_of_llvmlite
 from ...base.process.forking import LLVM_LOCK as LOCK
 from ...base.process.progress import with_progress
@@ -332,6 +332,11 @@ def _cleaning_passes(target: Target, whole: bool) -> tuple[Any, Any]:
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     return passes, builder
+
+
+# at the end of the process, when no job compiles any more and llvmlite can dispose of them still
+for _passes in (_register_passes, _cleaning_passes):
+    finalize(_passes, _passes.cache_clear, at_exit=True)
 
 
 @functools.lru_cache(maxsize=8)
