@@ -252,6 +252,7 @@ UNMIRRORED: Final[Mapping[str, str]] = {
         "definitions descriptions exits expressions functions liveness names refusals rewriting syntax"
     ),
     "tracejit/nn": "activations classification convolution layers losses normalization pooling",
+    "tracejit/numpy_random": "rejection",
     "tracejit/optim": "groups",
     "tracejit/profiling": "memory nonfinite observing profiles records tables trace",
     "tracejit/random": "choices",

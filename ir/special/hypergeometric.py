@@ -203,8 +203,8 @@ def _lambert_slope(b: Any, orders: Index, z: Any) -> Any:
 
 
 def _lower_lambert_slope(b: Any, orders: Index, z: Any) -> Any:
-    # w / z / (w + 1), whose own slope is one product: both terms of the quotient's slope may be infinite. So it
-    # is a number times e^(g - g), where g = -w - log |w + 1| has the slope
+    # w / z / (w + 1), whose own slope is one product: both terms of the quotient's slope may be infinite. So
+    # it is a number times e^(g - g), where g = -w - log |w + 1| has the slope
     w = write(b, "lambertw_m1", z)
     rest = b.add(w, 1.0)
     exponent = b.neg(b.add(w, b.log(b.neg(rest))))

@@ -12,13 +12,13 @@ from ..base.loading import Loaded
 from ..state import STATE
 from ..tensors.generator_states import GeneratorState, kind_of
 from ..tensors.tensor import Tensor
-from . import generators
+from . import arrays
 from .bit_generators import BIT_GENERATORS
 from .generators import GeneratorDraws, RandomStateDraws
 
 _SEEDS: Final = Loaded("builtins:int", "numpy:integer", "numpy.random:SeedSequence")
 _OF_NUMPY: Final = Loaded("numpy.random:rand")
-Uncovered: Final = generators.Uncovered
+Uncovered: Final = arrays.Uncovered
 #: The draws that are compiled, by the class with their methods.
 _METHODS: Final = {
     draws: frozenset(name for name in dir(draws) if not name.startswith("_") and name not in draws.NOT_DRAWS)
@@ -29,7 +29,7 @@ _METHODS: Final = {
 class NotCompiledError(UncompilableError):
     """A draw that is not compiled, of a generator that is an argument; or a change of a generator's state."""
 
-    advice = "draw single numbers, or draw before the call and pass what was drawn"
+    advice = "draw before the call and pass what was drawn"
 
 
 class TracedGenerator:

@@ -29,7 +29,7 @@ from ...support import function_of, library_functions
 
 #: Functions of the C library that compiled code for this machine may call, or that grow records of loops.
 ALLOWED = library_functions(host()) | {"memmove", "memcmp", "realloc", "free"}
-#: Those that one op asks for.
+#: Functions of it that one op asks for.
 ASKED = {"libm": {"exp", "log", "log1p"}, "libm_pow": {"pow"}}
 NAMES = share_of(sorted(op.name for op in OPS), 10)
 

@@ -1,5 +1,5 @@
-"""Random numbers that a jitted function draws by NumPy, Python and SciPy: single ones of NumPy's generators
-are compiled, others are refused."""
+"""Random numbers that a jitted function draws by NumPy, Python and SciPy: draws of NumPy's generators are
+compiled, others are refused."""
 
 from __future__ import annotations
 
@@ -66,11 +66,10 @@ DRAWS = [
     "np.random.Generator(np.random.PCG64()).random()", "np.random.SeedSequence().entropy % 7",
     "gen.bit_generator.random_raw() % 7", "bits.random_raw() % 7", "np.random.Generator(bits).random()",
     "python.gauss(0, 1)", "python.random()", "python.choice([1.0, 2.0])", "random.gauss(0, 1)",
-    "random.betavariate(1, 1)", "random.sample(range(9), 1)[0]", "np.random.permutation(2)",
-    "gen.spawn(1)[0].random()", "gen.standard_normal(2)", "gen.normal(size=2)", "gen.gamma(2.0)",
-    "gen.integers(0, [4, 5])", "gen.random(dtype=np.float32)", "np.random.rand(2)", "state.poisson(3.0)",
+    "random.betavariate(1, 1)", "random.sample(range(9), 1)[0]", "gen.beta(1.0, 2.0)",
+    "gen.spawn(1)[0].random()", "gen.random(dtype=np.float32)", "state.multinomial(3, [0.5, 0.5])",
     "model.python.random()", "type(gen).random(gen)", "random.SystemRandom().random()",
-    "__import__('random').random()", "gen.random() + gen.permutation(2)",
+    "__import__('random').random()", "gen.random() + gen.permuted([1, 2])",
 ]  # fmt: skip
 #: Draws that are compiled.
 COMPILED = [
@@ -80,7 +79,10 @@ COMPILED = [
     "sum(map(lambda _: gen.random(), range(2)))", "(lambda g: g.random())(gen)", "gen.integers(9)",
     "gen.uniform(-1, abs(x).sum() + 1)", "gen.normal(x.sum(), 2.0)", "gen.exponential()", "gen.choice(5)",
     "np.random.uniform(2.0, -1)", "np.random.randn()", "np.random.standard_exponential()",
-    "gen.random() * np.random.rand() - state.rand() / (1 + gen.random())",
+    "gen.random() * np.random.rand() - state.rand() / (1 + gen.random())", "np.random.permutation(2)",
+    "gen.standard_normal(2)", "gen.normal(size=2)", "gen.gamma(2.0)", "gen.integers(0, [4, 5])",
+    "np.random.rand(2)", "state.poisson(3.0)", "np.random.permutation(x)", "np.random.choice(x)",
+    "np.random.normal(x)", "state.permutation(x)", "gen.permutation(x)", "model.rng.normal(x, 1.0)",
 ]  # fmt: skip
 SAME = [
     "np.random.default_rng(3).random()", "np.random.RandomState(3).rand()", "random.Random(3).random()",
@@ -153,13 +155,10 @@ def test_draws_that_are_compiled_are_numpys(expression: str, form: str, tmp_path
 
 #: Draws that ask for the value of a traced argument, and what their error calls them and advises.
 OF_TRACED = {
-    "np.random.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
-    "np.random.choice(x)": ("np.random.choice(x)", "tj.random.choice"),
-    "np.random.normal(x)": ("np.random.normal(x)", "tj.random.normal"),
-    "state.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
-    "gen.permutation(x)": ("np.random.permutation(x)", "tj.random.permutation"),
+    "np.random.dirichlet(x + 1)": ("np.random.dirichlet(x)", "tj.random.dirichlet"),
+    "state.logistic(x)": ("np.random.logistic(x)", "tj.random.logistic"),
     "gen.permuted(x)": ("np.random.permuted(x)", "tj.random"),
-    "model.rng.normal(x, 1.0)": ("np.random.normal(x)", "tj.random.normal"),
+    "model.rng.gumbel(x, 1.0)": ("np.random.gumbel(x)", "tj.random.gumbel"),
     "numpy_sub.choice(x)": ("np.random.choice(x)", "tj.random.choice"),
 }
 

@@ -11,20 +11,25 @@ import numpy as np
 GENERATOR = (
     "random()", "uniform(-1.0, 2.5)", "uniform()", "normal()", "normal(0.25, 1.5)", "standard_normal()",
     "exponential(0.5)", "standard_exponential()", "uniform(s - 1.0, s + k)", "normal(s, k)",
+    "normal(size=3).sum()", "gamma(0.7)", "gamma(k + 0.5, 0.5)", "random((2, n + 1)).mean()",
 )  # fmt: skip
 GENERATOR_INTEGERS = (
     "integers(7)", "integers(-2, 5)", "integers(0, 6, endpoint=True)", "integers(k, k + n)", "choice(5)",
     "integers(1)", "integers(k + 1)", "integers(0, 2**40) % 9", "integers(-2**63, 2**63 - 1) % 5",
-    "integers(2**32) % 7", "integers(-2**63, 2**63) % 3", "integers(0, 2**33 + k) % 4",
+    "integers(2**32) % 7", "integers(-2**63, 2**63) % 3", "integers(0, 2**33 + k) % 4", "poisson(2.5)",
+    "poisson(k)", "binomial(k + 3, 0.4)", "choice(4, p=[0.1, 0.2, 0.3, 0.4])", "permutation(4)[1]",
+    "choice(5, 2, replace=False).sum()", "integers(5, size=4).max()",
 )  # fmt: skip
 RANDOM_STATE = (
     "random()", "rand()", "random_sample()", "uniform(-1.0, 2.5)", "normal()", "normal(0.25, 1.5)", "randn()",
     "standard_normal()", "exponential(0.5)", "standard_exponential()", "uniform(s, k)", "normal(s, k)",
+    "randn(3).sum()", "gamma(0.7)", "gamma(k + 0.5, 0.5)", "rand(2, 2).mean()",
 )  # fmt: skip
 RANDOM_STATE_INTEGERS = (
     "randint(7)", "randint(-2, 5)", "randint(k, k + n)", "choice(5)", "randint(1)", "randint(0, 2**40) % 9",
     "randint(k + 1)", "randint(2**32) % 7", "randint(-2**63, 2**63 - 1, dtype=np.int64) % 5",
-    "randint(0, 2**33 + k) % 4",
+    "randint(0, 2**33 + k) % 4", "poisson(2.5)", "poisson(k)", "binomial(k + 3, 0.4)", "permutation(4)[1]",
+    "choice(5, 2, replace=False).sum()", "randint(5, size=4).max()",
 )  # fmt: skip
 #: Ways by which a program comes by a generator.
 PLACES = ("argument", "global", "attribute", "np.random")

@@ -22,21 +22,25 @@ GENERATOR = [
     "choice(np.int64(4))",
     "integers(5, dtype=int)", "integers(-5, 5, dtype=np.int64, endpoint=True)", "integers(n, endpoint=True)",
     "choice(n)", "choice(7, None)", "choice(a=7, replace=True)", "integers(n - 9, n + 2**40)",
+    "gamma(2.5)", "gamma(x, scale=n)", "gamma(0.0)", "standard_gamma(1.0)", "poisson()", "poisson(n)",
+    "poisson(lam=x)", "binomial(n, x)", "binomial(n=0, p=0.5)", "binomial(200, 0.4)", "permutation(n)",
+    "choice(n, 3)", "choice([4, 5])", "choice(y, p=p)", "choice(4, p=p)",
 ]  # fmt: skip
 RANDOM_STATE = [
     "rand()", "random()", "random_sample(None)", "uniform(2)", "uniform(high=-3)", "normal(scale=2)",
     "randn()",
     "normal(loc=x, scale=n)", "exponential(scale=n)", "standard_normal()", "standard_exponential(None)",
     "randint(5)", "randint(-5, high=5)", "randint(n)", "randint(5, dtype=np.int64)", "choice(4)", "choice(n)",
-    "randint(5, dtype=int)",
+    "randint(5, dtype=int)", "gamma(2.5)", "gamma(x, scale=n)", "standard_gamma(1.0)", "poisson(n)",
+    "binomial(n, x)", "binomial(0, 0.5)", "binomial(200, 0.7)", "permutation(n)", "choice(n, 3)",
+    "choice(y)", "choice(4, p=p)",
 ]  # fmt: skip
 #: Calls that are refused in functions, and in loops.
 REFUSED = [
-    "random(2)", "random(dtype=np.float32)", "random(out=np.zeros(2))", "standard_exponential(method='inv')",
-    "integers(5, dtype=np.int32)", "integers(5, size=2)", "integers([4, 5])", "choice(5, 2)",
-    "choice([4, 5])",
-    "choice(5, p=[0.2] * 5)", "choice(5, replace=False)", "gamma(2.0)", "poisson(3.0)", "permutation(3)",
-    "normal([0.0, 1.0])", "integers(5, dtype=np.uint64)",
+    "random(2, dtype=np.float32)", "random(out=np.zeros(2))", "standard_exponential(method='inv')",
+    "integers(5, dtype=np.int32)", "integers(5, dtype=np.uint64)", "integers(5, dtype=np.int8)",
+    "choice(4, 2, p=p, replace=False)", "choice(y, replace=0)", "beta(1.0, 2.0)",
+    "multivariate_normal([0.0, 1.0], np.eye(2))",
 ]  # fmt: skip
 
 
@@ -44,7 +48,7 @@ def made(call: str, tmp_path: Any) -> Any:
     text = f"def f(x, n, rng):\n    return rng.{call}\n"
     path = tmp_path / "calls.py"
     path.write_text(text)
-    names: dict[str, Any] = {"np": np}
+    names: dict[str, Any] = {"np": np, "y": np.arange(4) * 1.5, "p": [0.1, 0.2, 0.3, 0.4]}
     exec(compile(text, str(path), "exec"), names)
     return names["f"]
 
