@@ -244,7 +244,7 @@ UNMIRRORED: Final[Mapping[str, str]] = {
     "tracejit/jitted/guard_tree": "entries nodes paths report shared_paths specializations",
     "tracejit/linalg": "decompositions determinants diagonals norms operands products solutions",
     "tracejit/loops": (
-        "arrays attempts branches calls carries conversion growth iterations maths origins reports running "
+        "arrays attempts branches calls carries conversion iterations maths origins reports running "
         "scalars scipy_functions stand_ins statements variables"
     ),
     "tracejit/loops/lists": "appends blocks functions stacked_lists",

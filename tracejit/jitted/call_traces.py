@@ -15,7 +15,7 @@ from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
 from ..ir.types import TensorType
 from ..loops.conversion import ROLLED, loops_traced, to_rewrite
-from ..loops.growth import Growth
+from ..loops.reports import Growth
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE
@@ -132,7 +132,7 @@ def trace_call(
                 if (wanted := _wanted_value(error)) is not None:
                     raise wanted from error
                 writes = watched.has_written() or STATE.tracer.written_generators()
-                differs = unformatted or shows_traced(error) or writes
+                differs = unformatted or shows_traced(repr(error.args)) or writes
                 if acts and is_of_python(error) and differs:
                     raise FailedCall(error) from error
                 raise

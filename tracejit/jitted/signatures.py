@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..base.errors import DTypeError, TraceError
+from ..base.errors import DTypeError, TraceError, UncompilableError
 from ..base.loading import LazyModule
 from ..ir.dtypes import BY_NAME, SHORT_NAME, as_dtype, default_dtype
 from ..ir.graph import Value
@@ -18,6 +18,7 @@ from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
 from ..tensors.foreign_arrays import is_foreign
 from ..tensors.generator_states import LAYOUTS, GeneratorState, kind_of
+from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor, as_array, is_eager_scalar, noted_array, wrap
 from ..tracing.tracer import scalar_type
 
@@ -290,9 +291,15 @@ def check_ranges(name: str, ranges: dict[int, tuple[int, int]], leaves: Sequence
             )
 
 
+class TracedTextError(UncompilableError):
+    """A call that returns text with the value of a tensor."""
+
+    advice = "return the value, and make the text outside"
+
+
 def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
     """The leaves of what the function returned, and its structure. Raises DTypeError for what is no tensor,
-    array or number."""
+    array or number, and TracedTextError for the text of a traced tensor."""
     leaves, structure = flatten(result, exact=True)
     if any(hasattr(leaf, "apply_selected") for leaf in leaves):
         fitting = [
@@ -305,4 +312,6 @@ def checked_results(name: str, result: Any) -> tuple[list[Any], TreeDef]:
                 f"{name}: result {structure.paths()[position] or 'value'} has type {type(leaf).__name__}; a "
                 "jitted function returns tensors, arrays and numbers"
             )
+    if shows_traced(repr(structure)):
+        raise TracedTextError(f"{name} returns the text of a tensor whose value is not known yet")
     return leaves, structure

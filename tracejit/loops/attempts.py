@@ -38,6 +38,7 @@ from .carries import (
     LengthIsTold,
     LoopStatement,
     Start,
+    TestWrites,
     UnsteadyError,
     as_tensor_type,
     has_steps,
@@ -550,7 +551,7 @@ class _Attempt:
         assert self.loop.test is not None
         tested = self.loop.test()
         if self.memory.has_changed():
-            raise LoopError("its test writes an array in place")
+            raise TestWrites("its test writes an array in place")
         return truth(tested) if is_traced(tested) else bool(tested)
 
     # -- after --------------------------------------------------------------------------------------

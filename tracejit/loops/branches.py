@@ -114,22 +114,37 @@ def _trace_conditional(
 
 
 def chosen(test: Tensor, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
-    """The value of one of two expressions, by a traced test."""
+    """The value of one of two expressions, by a traced test. What one of them writes in place, as a draw
+    does, has its value from the side that runs."""
+    memory = WrittenTensors()
 
     def side(function: Callable[[], Any]) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
-            value = function()
-            check_containers("the value", value)
-            return [value]
+            saved = memory.save()
+            try:
+                memory.enter([STATE.tracer.lift(base) for base in memory.bases])
+                value = memory.snapshot("the value", function())
+                check_containers("the value", value)
+                return [value, *[wrap(base._data) for base in memory.bases]]
+            finally:
+                memory.restore(saved)
 
         return run
 
-    return merged(test, [side(orelse), side(then)], ["the value"], None)[0]
+    while True:
+        names = ["the value", *[f"array {i}" for i in range(len(memory.bases))]]
+        try:
+            memory.check()
+            return merged(test, [side(orelse), side(then)], names, None, memory)[0]
+        except OutsideWriteError as error:
+            if not STATE.tracer.owns(error.tensor._data):
+                raise
+            memory.add(error.tensor)
 
 
 def guarded(test: Tensor, value: Callable[[], Any]) -> Any:
-    """``test and value()``, where `value` gives a truth value. A `value` that may fail, act or not end runs
-    only where `test` is true; another is computed anyway."""
+    """``test and value()``, where `value` gives a truth value. A `value` that may fail, act, write or not end
+    runs only where `test` is true; another is computed anyway."""
     parent = STATE.tracer
     results: list[Any] = []
 
@@ -137,7 +152,12 @@ def guarded(test: Tensor, value: Callable[[], Any]) -> Any:
         results.append(value())
         return [results[-1]]
 
-    region = traced(parent, flat, (), (), (), repeats=False)
+    try:
+        region = traced(parent, flat, (), (), (), repeats=False)
+    except OutsideWriteError as error:
+        if not parent.owns(error.tensor._data):
+            raise
+        return chosen(test, value, lambda: False)
     if type(results[-1]) is bool and all(step.op.kind is Kind.CREATION for step in region.tracer.body):
         return test if results[-1] else False
     holders, params = shared_captures([region.tracer])

@@ -70,6 +70,10 @@ class LengthIsTold(LoopError):
     steps."""
 
 
+class TestWrites(LoopError):
+    """The test of a ``while`` writes an array in place."""
+
+
 class IsWritten(Exception):
     """A variable's tensor is written in place, and stays the variable's."""
 
@@ -84,13 +88,14 @@ class ItemIsWritten(Exception):
 @record(eq=False)
 class LoopStatement:
     """A loop that is to be traced: its body, a function of the step's item or of nothing; for a ``while``,
-    its test; for a ``for``, its steps."""
+    its test, and whether that is known to hold first; for a ``for``, its steps."""
 
     statement: Statement
     variables: Variables
     body: Callable[..., Any]
     steps: Steps | None = None
     test: Callable[[], Any] | None = None
+    starts: bool = False
 
     def step(self, counter: Any, elements: list[Any] | None) -> None:
         """Run the body once, with the item of step `counter`, whose elements are read from the arrays where
@@ -130,7 +135,7 @@ def has_steps(loop: LoopStatement) -> bool:
     unknown = [
         name for name in statement.results if loop.variables.get(name) is UNDEFINED and not is_returned(name)
     ]
-    if not unknown or (steps is not None and isinstance(steps.count, int)):
+    if not unknown or loop.starts or (steps is not None and isinstance(steps.count, int)):
         return True
     if isinstance(STATE.tracer, RegionTracer):
         if CURRENT.session.untyped.issuperset(unknown):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import dis
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
 from ..frontend.libraries.library import may_change_containers
-from .growth import Growth
 
 if TYPE_CHECKING:
     from . import reports
-    from .reports import LoopReport
+    from .reports import Growth, LoopReport
     from .source.functions import Extent
 else:
     reports = LazyModule(".reports", __package__)
@@ -48,15 +47,17 @@ def _loops_itself(code: CodeType) -> bool:
 def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dict[FunctionType, Extent]:
     """The `functions` to rewrite for a trace, and the extent of each. They have loops, or code whose identity
     is among `asking`; where there are loops, also those that may change containers, of which loops make
-    several. If comprehensions are the only loops, rewriting only counts their operations."""
+    several, and those that may get lists which loops made. If comprehensions are the only loops, rewriting
+    only counts their operations."""
     extents: dict[FunctionType, Extent] = {}
     functions = list(functions)
     is_any_loop = any(
         _loops_itself(part) for function in functions for part in _with_inner(function.__code__)
     )
+    getting = _getting_lists(functions) if is_any_loop else ()
     for function in functions:
         parts = list(_with_inner(function.__code__))
-        if any(
+        if function in getting or any(
             id(part) in asking or _loops_itself(part) or (is_any_loop and may_change_containers(part))
             for part in parts
         ):
@@ -64,6 +65,30 @@ def to_rewrite(functions: Iterable[FunctionType], asking: Container[int]) -> dic
         elif any(map(_loops, parts)):
             extents[function] = "comprehensions"
     return extents
+
+
+def _getting_lists(functions: Sequence[FunctionType]) -> set[FunctionType]:
+    """The `functions` that make lists by loops, or name a function that does or that gets such lists."""
+    getting = {
+        function
+        for function in functions
+        if any(_loops_itself(part) and "append" in part.co_names for part in _with_inner(function.__code__))
+    }
+    is_growing = bool(getting)
+    while is_growing:
+        names = {function.__name__ for function in getting}
+        more = {
+            function
+            for function in functions
+            if function not in getting and any(_names(part, names) for part in _with_inner(function.__code__))
+        }
+        getting |= more
+        is_growing = bool(more)
+    return getting
+
+
+def _names(code: CodeType, names: set[str]) -> bool:
+    return not names.isdisjoint((*code.co_names, *code.co_freevars))
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

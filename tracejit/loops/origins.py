@@ -8,6 +8,7 @@ from those before the loop: what no steps leave.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -74,7 +75,8 @@ class StepOrigins:
         if base._data in self._items:
             return self._items[base._data]
         merged = self._tracer.merged_arrays.sources_of(base._data) or ()
-        return frozenset([self._origin(value) for value in (base._data, *merged)])
+        origins = [self._items.get(value) or [self._origin(value)] for value in (base._data, *merged)]
+        return frozenset(itertools.chain.from_iterable(origins))
 
     def _origin(self, value: Value) -> Origin:
         origin = self._values.get(value)

@@ -11,7 +11,6 @@ from ..base.process.finalization import WeakTable
 from ..base.records import record
 from ..base.user_code import user_stacklevel
 from ..state import STATE
-from .growth import Growth
 
 if TYPE_CHECKING:
     from .source.descriptions import Statement
@@ -40,6 +39,15 @@ class LoopReport:
 
 class LoopError(TraceError):
     """A loop cannot be traced once."""
+
+
+@record(eq=False, frozen=False)
+class Growth:
+    """Whether lists may grow under conditions in a trace, so that their lengths are traced numbers, and
+    whether one does. `refusal` is the reason why they may not, empty where they may."""
+
+    refusal: str = ""
+    happens: bool = False
 
 
 class Session:

@@ -12,7 +12,7 @@ from ..state import STATE
 from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
-from .carries import LoopStatement, UnsteadyError
+from .carries import LoopStatement, TestWrites, UnsteadyError
 from .reports import CURRENT, Session, where
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched
@@ -97,7 +97,7 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
     reason = ""
     start = len(tracer.body)
     value = test()
-    loop = LoopStatement(statement, variables, body, None, test)
+    loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
     depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
     if computes and not depends:  # of few steps, the test may be a number because results are shapes
         is_short = session.mode == "auto" and not _grows(statement, session)
@@ -112,9 +112,8 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         depends = True
     if depends:
         end = len(tracer.body)
-        error = _attempt(loop, session)
+        error = _attempt_while(loop, value, (start, end), session)
         if error is None:
-            forget_effects(tracer, start, end)
             return
         if isinstance(error, _UNSTEADY) and not (is_traced(value) and _in_region()):
             if not value:
@@ -126,9 +125,9 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
             value = test()
             end = len(tracer.body)
             if is_traced(value) or value:
-                error = _attempt(loop, session, " after the first")
+                loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
+                error = _attempt_while(loop, value, (start, end), session, " after the first")
                 if error is None:
-                    forget_effects(tracer, start, end)
                     return
         reason = note(statement, session, _reason(error))
     for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
@@ -174,6 +173,21 @@ def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exceptio
         session.attempts -= 1
     session.note(where(loop.statement), "compiled", text + which)
     return None
+
+
+def _attempt_while(
+    loop: LoopStatement, value: Any, place: tuple[int, int], session: Session, which: str = ""
+) -> Exception | None:
+    """Trace the ``while`` `loop` once, whose first test gave `value` and has this `place` in the trace.
+    Returns None where that was possible, else why not."""
+    error = _attempt(loop, session, which)
+    if error is None:
+        forget_effects(STATE.tracer, *place)  # the loop tests again
+    if not isinstance(error, TestWrites):
+        return error
+    rotation: Any = load_module(".rotation", __package__)
+    with rotation.rotated(loop, value) as rotated:
+        return _attempt(rotated, session, which)
 
 
 def _depends(loop: LoopStatement) -> tuple[bool, bool]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..array import creation
 from ..array.operands import as_tensor
+from ..base.errors import TraceError
 from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..state import STATE
@@ -144,7 +145,16 @@ class Runtime(Comprehensions):
             return
         known, variables = presence(test), Variables(then, orelse)
         then, orelse = with_values(then, known.if_true), with_values(orelse, known.if_false)
-        conditional(truth(test), then or _nothing, orelse or _nothing, statement, variables)
+        try:
+            conditional(truth(test), then or _nothing, orelse or _nothing, statement, variables)
+        except LoopError as error:
+            session = CURRENT.session
+            if session.attempts or session.sides:
+                raise  # what stands around it is traced otherwise
+            raise TraceError(
+                f"{session.label}: the branch at {where(statement)} depends on a value that the trace does "
+                f"not have, and cannot be compiled: {error}"
+            ) from None
 
     def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """``then() if test else orelse()``"""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import CellType
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +58,15 @@ class Variables:
             del cell.cell_contents
         except ValueError:
             return  # it has none
+
+    @contextmanager
+    def holding(self, name: str, value: Any) -> Iterator[None]:
+        """Have a variable `name` of the running statement's own, with `value` first."""
+        self._cells[name] = CellType(value)
+        try:
+            yield
+        finally:
+            del self._cells[name]
 
     def is_exclusive(self, name: str) -> bool:
         """Whether `name` is all that refers to its value."""

@@ -346,9 +346,9 @@ def traced_text(x: Tensor) -> str:
     return f"{_TRACED}{x.type}>)"
 
 
-def shows_traced(error: BaseException) -> bool:
-    """Whether the text of an `error` shows a traced tensor in the place of a value."""
-    return _TRACED in repr(error.args)
+def shows_traced(text: str) -> bool:
+    """Whether a `text` shows a traced tensor in the place of a value."""
+    return _TRACED in text
 
 
 def hash_of(x: Tensor) -> int:

@@ -98,7 +98,11 @@ class _Writer:
             self.statement(depth, indent, loop)
 
     def statement(self, depth: int, indent: str, loop: bool) -> None:
-        kind = self.rng.choice(("add", "add", "set", "int", "unused", "if", "for", "while", "break"))
+        kinds = (
+            "add", "add", "set", "int", "unused", "if", "for", "while", "break", "either", "or", "until",
+            "while draws",
+        )  # fmt: skip
+        kind = self.rng.choice(kinds)
         if self.draws > 12 or (depth == 0 and kind in ("if", "for", "while")):
             kind = "unused"
         lines, inner = self.lines, indent + "    "
@@ -109,7 +113,7 @@ class _Writer:
             lines.append(f"{indent}s = {self.draw()}")
         elif kind == "int":
             lines.append(f"{indent}k = {self.draw(integer=True)}")
-            lines.append(f"{indent}k = abs(k)")
+            lines.append(f"{indent}k = abs(k) % 20")
         elif kind == "if":
             lines.append(f"{indent}if {self.draw()} < {self.rng.choice((0.2, 0.5, 0.9))}:")
             self.block(depth - 1, inner, loop)
@@ -126,6 +130,28 @@ class _Writer:
             lines.append(f"{indent}while {name} > 0.3:")
             self.block(0, inner, False)
             lines.append(f"{inner}{name} = {test}")
+        elif kind == "either":
+            test = self.rng.choice(("s < 0.4", "k > 2", f"{self.fraction()} < 0.5"))
+            other = self.rng.choice((self.draw(), "0.25"))
+            lines.append(f"{indent}s += {self.draw()} if {test} else {other}")
+        elif kind == "or":
+            word = self.rng.choice(("or", "and"))
+            lines.append(f"{indent}if s < 0.4 {word} {self.fraction()} < 0.5:")
+            self.block(0, inner, loop)
+        elif kind == "until":
+            name = f"u{self.count}"
+            lines.append(f"{indent}while True:")
+            lines.append(f"{inner}{name} = {self.fraction()}")
+            lines.append(f"{inner}if {name} < 0.6:")
+            lines.append(f"{inner}    break")
+            lines.append(f"{indent}s += {name}")
+        elif kind == "while draws":
+            word = self.rng.choice(("", " and k < 9", f" or {self.fraction()} < 0.1"))
+            lines.append(f"{indent}while {self.fraction()} < 0.4{word}:")
+            lines.append(f"{inner}k += 1")
+            if self.rng.random() < 0.4:
+                lines.append(f"{inner}if {self.fraction()} < 0.2:")
+                lines.append(f"{inner}    break")
         elif kind == "break" and loop:
             lines.append(f"{indent}if {self.draw()} > 1.2:")
             lines.append(f"{inner}break")

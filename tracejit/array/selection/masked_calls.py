@@ -21,7 +21,7 @@ from ...ir.dtypes import BOOL, FLOAT64, INT64, is_inexact
 from ...ir.types import normalize_axes
 from ...pytree import flatten
 from ...state import STATE
-from ...tensors.tensor import Tensor
+from ...tensors.tensor import Tensor, wrap
 from .. import reductions
 from ..cumulative import cumsum
 from ..elementwise.floats import where as where_of
@@ -254,13 +254,19 @@ def sliced(x: Selection, part: slice) -> Selection:
     return positions.sliced(x, part)
 
 
-def element(x: Selection, key: Any) -> Any:
-    """``x[key]``, of which the first entry counts selected elements; where there are not so many, another
-    element of the array."""
+def element(x: Selection, key: Any, *, is_there: bool = False) -> Any:
+    """``x[key]``, of which the first entry counts selected elements. Compiled code raises IndexError where
+    there are not so many; where the caller says that it `is_there`, another element is in its place."""
     index, *rest = key if isinstance(key, tuple) else (key,)
     if x._first:
         raise refused()
     size = x._mask.size
     counts = cumsum(cast(reshaped(x._mask, (size,)), INT64))
-    place = reductions.argmax(counts > index + where_of(index < 0, counts[-1], 0))
+    count, tracer = counts[-1], STATE.tracer
+    wanted = index + where_of(index < 0, count, 0)
+    place = reductions.argmax(counts > wanted)
+    if not is_there:
+        fails = run("logical_or", wanted < 0, wanted >= count)
+        error = "index is out of bounds for the elements that a mask selects"
+        place = wrap(tracer.checked(place._data, tracer.lift(fails), error))
     return getitem(reshaped(x._whole, (size, *x._whole.shape[x._mask.ndim :])), (place, *rest))

@@ -47,6 +47,13 @@ class Recorder:
         """``list.append``"""
         self.add(Appended(item))
 
+    def _refuse(self, *arguments: Any, **options: Any) -> Any:
+        raise LoopError("it reads or changes a list in the loop that appends to it")
+
+    __len__ = __bool__ = __iter__ = __contains__ = __getitem__ = __setitem__ = __delitem__ = _refuse
+    __iadd__ = __add__ = extend = pop = insert = remove = clear = copy = index = count = _refuse
+    sort = reverse = _refuse
+
     def add(self, part: Appended) -> None:
         """Append what an inner statement appends."""
         if STATE.tracer is not self._tracer:

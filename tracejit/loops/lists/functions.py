@@ -12,6 +12,7 @@ import numpy as np
 from ...array import reductions
 from ...array.indexing.access import getitem
 from ...array.operands import cast, choice, filled, given_as_scalar, run
+from ...array.selection.masked_calls import element
 from ...array.selection.masked_selection import Selection
 from ...dispatch.dispatch import apply
 from ...ir.dtypes import BOOL, is_inexact
@@ -63,7 +64,7 @@ def _extreme(name: str) -> Callable[..., Any]:
             place = wrap(tracer.checked(tracer.lift(place), tracer.lift(empty), error))
         result = getitem(candidates, place)
         if is_inexact(x.dtype):
-            first = x[0]
+            first = element(x, 0, is_there=True)
             result = run("where", run("isnan", first), first, result)
         return given_as_scalar(result if default is None else run("where", is_any, result, default))
 

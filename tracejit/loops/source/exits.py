@@ -28,7 +28,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from .expressions import call
-from .syntax import SCOPES, placed, same_scope, walk
+from .syntax import SCOPES, is_endless, placed, same_scope, walk
 
 NEVER, MAYBE, ALWAYS = "never", "maybe", "always"
 #: Prefixes of the names of flags, and of values to return.
@@ -95,7 +95,10 @@ def lower_loop(
         behind.append(placed(ast.If(_flag(level.raised, loop), [raise_again(loop)], []), loop))
     if level.returns:
         start.append(set_flag(level.returned, loop, value=False))
-        behind.append(placed(ast.If(_flag(level.returned, loop), [_return(level.value, loop)], []), loop))
+        returns: ast.stmt = _return(level.value, loop)
+        if level.breaks or not is_endless(loop):
+            returns = placed(ast.If(_flag(level.returned, loop), [returns], []), loop)
+        behind.append(returns)
     if loop.orelse and level.breaks:
         finished = placed(ast.UnaryOp(ast.Not(), _flag(level.left, loop)), loop)
         behind.append(placed(ast.If(finished, loop.orelse, []), loop))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from .names import NameTable
-from .syntax import has_jumps, walk
+from .syntax import has_jumps, is_endless, walk
 
 _TRY_STAR = getattr(ast, "TryStar", ast.Try)
 
@@ -72,6 +72,8 @@ class Liveness:
             if start <= ahead:
                 break
             ahead = ahead | start
+        if is_endless(node):  # whose first step runs
+            return start | _flag_of(node)
         return ahead | (self._read(node.iter, node.target) if isinstance(node, ast.For) else test)
 
     def _opaque(self, node: ast.stmt, live: set[str]) -> set[str]:

@@ -173,6 +173,11 @@ def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
+def is_endless(loop: ast.stmt) -> bool:
+    """Whether `loop` runs until it is left."""
+    return isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
+
+
 def has_jumps(statements: Iterable[ast.AST]) -> bool:
     """Whether a ``break``, ``continue`` or ``return`` stands in `statements`, inner scopes aside."""
     for statement in statements:
