@@ -187,7 +187,7 @@ UNMIRRORED: Final[Mapping[str, str]] = {
         "unchanged_carries unread_writes"
     ),
     "ir/special": (
-        "arrays bessel bessel_integer beta coefficients error evaluator gamma gelu hypergeometric "
+        "activations arrays bessel bessel_integer beta coefficients error evaluator gamma hypergeometric "
         "incomplete_beta incomplete_gamma information integrals jets polynomials table"
     ),
     "ir/text": "differences formatter lexer parser printer",

@@ -47,7 +47,7 @@ FAMILIES: Final = {
     "gamma": "gammaln gamma digamma zeta riemann_zeta",
     "beta": "beta betaln beta_rate binom",
     "error": "erf erfc erfcx erfinv erfcinv ndtr log_ndtr ndtri expit log_expit logit",
-    "gelu": "gelu_tanh gelu_tanh_slope gelu_tanh_bend",
+    "activations": "silu silu_slope silu_bend gelu_tanh gelu_tanh_slope gelu_tanh_bend",
     "information": "xlogy xlog1py entr rel_entr kl_div log_ratio",
     "incomplete_gamma": "gammainc gammaincc gamma_density gammaincinv gammainccinv",
     "incomplete_beta": "betainc betaincc beta_density betaincinv",

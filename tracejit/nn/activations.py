@@ -162,8 +162,7 @@ def silu(x: Any) -> Tensor:
 
     Semantics: ``torch.nn.functional.silu``.
     """
-    x = floating(x)
-    return run("mul", x, sigmoid(x))
+    return _special("silu", floating(x))
 
 
 #: Another name of ``silu``, as in JAX.

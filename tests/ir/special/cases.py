@@ -28,7 +28,8 @@ SINGLE: dict[str, float] = {
     "erfc": 3.1, "erfcinv": 4, "erfcx": 8, "erfinv": 4, "exp_quotient": 4, "expit": 3, "gamma": 8,
     "gammainc": 0.7, "gammaincc": 0.7, "gammaln": 5, "gelu_tanh": 8, "gelu_tanh_slope": 8, "i0": 8,
     "i0e": 5, "i1": 8, "i1e": 5, "kl_div": 8, "log_expit": 3, "log_ndtr": 8, "log_ratio": 3, "logit": 3,
-    "ndtr": 8, "ndtri": 5, "rel_entr": 4, "si": 0.7, "sinc": 4, "xlog1py": 3, "xlogy": 3, "zeta": 0.7,
+    "ndtr": 8, "ndtri": 5, "rel_entr": 4, "si": 0.7, "silu": 3, "silu_bend": 4,
+    "silu_slope": 4, "sinc": 4, "xlog1py": 3, "xlogy": 3, "zeta": 0.7,
 }  # fmt: skip
 
 

@@ -47,9 +47,9 @@ functions and of ops (`tests/ir/special/test_special_gradients.py`, to second or
 TAIL = """
 `gammaincinv`, `gammainccinv` and `betaincinv` are Newton's rule on these functions, and as exact as these
 allow. `log_ratio`, `exp_quotient`, `beta_rate`, `gamma_density` and `beta_density` are what gradients are
-written with, and `gelu_tanh` with its derivatives is `nn.gelu(x, "tanh")`; `si` and `ci` are the parts of
-`sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are branches of `lambertw`,
-and `sph_harm_y` is `sph_legendre_p` turned by the azimuth. Times beside SciPy and JAX are in
+written with, and `silu` and `gelu_tanh` with their derivatives are `nn.silu` and `nn.gelu(x, "tanh")`; `si`
+and `ci` are the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are
+branches of `lambertw`, and `sph_harm_y` is `sph_legendre_p` turned by the azimuth. Times beside SciPy and JAX are in
 [special-times.md](special-times.md).
 """
 

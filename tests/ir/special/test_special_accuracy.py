@@ -25,6 +25,7 @@ INVERSES = {"gammaincinv": "gammainc", "gammainccinv": "gammaincc", "betaincinv"
 WITHIN = {
     "log_ratio": "rel_entr", "beta_rate": "beta", "exp_quotient": "expi",
     # tests/derivatives
+    "silu": "nn.silu", "silu_slope": "nn.silu", "silu_bend": "nn.silu",
     "gelu_tanh": "nn.gelu", "gelu_tanh_slope": "nn.gelu", "gelu_tanh_bend": "nn.gelu",
 }  # fmt: skip
 
