@@ -49,8 +49,8 @@ TAIL = """
 allow. `log_ratio`, `exp_quotient`, `beta_rate`, `gamma_density` and `beta_density` are what gradients are
 written with, and `silu` and `gelu_tanh` with their derivatives are `nn.silu` and `nn.gelu(x, "tanh")`; `si`
 and `ci` are the parts of `sici`, `riemann_zeta` is `zeta` of one argument, `lambertw_0` and `lambertw_m1` are
-branches of `lambertw`, and `sph_harm_y` is `sph_legendre_p` turned by the azimuth. Times beside SciPy and JAX are in
-[special-times.md](special-times.md).
+branches of `lambertw`, and `sph_harm_y` is `sph_legendre_p` turned by the azimuth. Times beside SciPy and
+JAX are in [special-times.md](special-times.md).
 """
 
 
