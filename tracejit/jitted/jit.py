@@ -101,7 +101,8 @@ def jit(
     writes.
 
     Python code may branch on values (``if x:``, ``while x:``, ``float(x)``, indexing a list): each path that
-    calls take is compiled once, up to `max_paths` of them. With ``on_branch="error"`` it may not.
+    calls take is compiled once, up to `max_paths` of them; calls on others run as Python, and a warning says
+    so. With ``on_branch="error"`` it may not.
 
     ``for`` and ``while`` statements become loops of the compiled code where their steps can be traced as one,
     and are unrolled otherwise, with the reason in ``explain()``; short ones are unrolled, too. With

@@ -106,12 +106,20 @@ def test_nan_and_signed_zero_are_values_of_their_own():
     assert np.isnan(f(float("nan")).item())
 
 
-def test_the_limit_names_the_line():
-    f = tj.jit(lambda x: x * [0.0, 1.0, 2.0, 3.0][int(x)], max_paths=3)
+def test_paths_beyond_the_limit_run_as_python_and_the_line_is_named():
+    f = tj.jit(lambda x: x * [0.0, 1.0, 2.0, 3.0, 4.0][int(x)], max_paths=3)
     assert [f(float(i)).item() for i in range(3)] == [0, 1, 4]
-    with pytest.raises(tj.ConcretizationError, match=r"more than 3 paths .*test_paths\.py:\d+.*tj\.cond"):
-        f(3.0)
-    assert f(2.0).item() == 4
+    with pytest.warns(tj.UncompiledCallWarning, match=r"3 compiled paths .*test_paths\.py:\d+.*tj\.cond"):
+        assert f(3.0) == 9
+    for _ in range(2):  # which is said once
+        assert [float(f(float(i))) for i in range(5)] == [0, 1, 4, 9, 16]
+    x = tj.tensor(4.0, requires_grad=True)
+    f(x).backward()
+    assert x.grad == 4
+    compiled = tj.jit(lambda x: x * [0.0, 1.0][int(x)], max_paths=1, loops="compiled")
+    compiled(0.0)
+    with pytest.raises(tj.TracejitError, match="1 compiled paths"):
+        compiled(1.0)
 
 
 def test_strict_behaviour_can_be_asked_for():

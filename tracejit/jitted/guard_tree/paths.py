@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...base.errors import ConcretizationError
+from ...base.errors import AliasedError
 from ...base.records import field, record
 from ...callback_results import KeptResults
 from ...ir.dataflow import has_effect, needed, silent, without_effects
@@ -196,13 +196,18 @@ def reason_for_path(decision: Decision, value: Any) -> str:
     return f"a value{where} was {value!r}, not {decision.seen!r}"
 
 
-def too_many_paths(name: str, decision: Decision, max_paths: int) -> ConcretizationError:
+class ManyPathsError(AliasedError):
+    """A call on a path that is not compiled, as many others are."""
+
+    advice = "use tj.cond, tj.while_loop, tj.scan or tj.where there, or jit(f, max_paths=...) for more"
+
+
+def too_many_paths(name: str, decision: Decision, max_paths: int) -> ManyPathsError:
     """The error where a function has more than `max_paths` paths, the last of them by `decision`."""
     where = f"{decision.location.file}:{decision.location.line}" if decision.location else "a branch"
-    return ConcretizationError(
-        f"{name}: more than {max_paths} paths through its Python control flow were compiled for one "
-        f"signature; the most recent path was added for the value tested at {where}. Use tj.cond, "
-        "tj.while_loop, tj.scan or tj.where there, or jit(f, max_paths=...) for more"
+    return ManyPathsError(
+        f"{name} has {max_paths} compiled paths through its Python control flow for one signature, and other "
+        f"values take others; the value that another one takes is tested at {where}"
     )
 
 
