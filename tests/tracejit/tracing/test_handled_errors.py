@@ -468,3 +468,25 @@ def test_handlers_that_raise_another_error(function, monkeypatch):
     jitted = tj.jit(function)
     for _ in range(2):
         np.testing.assert_allclose(jitted(x), function(x))
+
+
+TABLE = np.arange(6.0)
+
+
+def writes_a_part(x, t):
+    """A write that only the trace refuses, to an array from outside."""
+    try:
+        TABLE[1:][1:] += x[0]
+    except Exception:
+        t = -t
+    return t
+
+
+def test_writes_that_the_trace_refuses_happen():
+    results = []
+    for f in (writes_a_part, tj.jit(writes_a_part)):
+        TABLE[:] = np.arange(6.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", tj.UncompiledCallWarning)
+            results.append((float(f(X, 2.0)), TABLE.tolist()))
+    assert results[0] == results[1]

@@ -15,6 +15,7 @@ from ...base.errors import ArgumentError, AxisError, ConcretizationError, Domain
 from ...dispatch.eager_functions import without_options
 from ...ir.dtypes import BOOL, as_dtype, is_inexact
 from ...ir.types import broadcast_shapes
+from ...state import STATE
 from ...tensors.tensor import Tensor
 from ..indexing import inplace
 from ..manipulation import expand_dims, moveaxis
@@ -235,9 +236,12 @@ def write_out(name: str, out: Any, value: Tensor, *, broadcasts: bool = False) -
     if isinstance(out, Tensor):
         return inplace.write(out, name, (value,), lambda _, new: new)
     if value.is_traced:
-        raise ConcretizationError(
+        error = ConcretizationError(
             f"{name}: out= is an ndarray, which cannot hold the traced result of type {value.type}. Make the "
             "array by tj.zeros or np.zeros_like(x), so that it is a tensor; for a -= x write a = a - x"
         )
+        if STATE.tracer is not None and STATE.tracer.handled is not None:
+            STATE.tracer.handled.note_refusal(error)
+        raise error
     np.copyto(out, value.numpy(), casting="same_kind")
     return out
