@@ -84,6 +84,8 @@ class Escapes:
         self._contents = 0
         self._followed_classes: set[tuple[type, type, Any]] = set()
         self._inside: set[int] = set()
+        #: The groups whose items are being handed over, by identity: one may be in many others.
+        self._groups: dict[int, Group] = {}
 
     def escape(self, value: Any) -> None:
         """`value` is handed to code that is not followed, which may look at everything in it."""
@@ -93,8 +95,7 @@ class Escapes:
             if isinstance(option, Place):
                 self._escape_place(option)
             elif isinstance(option, Group):
-                for item in option.items:
-                    self.escape(item)
+                self._escape_group(option)
             elif isinstance(option, Iteration):
                 self.escape(option.element)
             elif isinstance(option, Cell):
@@ -107,6 +108,18 @@ class Escapes:
                 self.follow_class(option, option.cls, is_callable)
             elif isinstance(option, Closure):
                 self.call_for_others(option, [], {"*": UNKNOWN})
+
+    def _escape_group(self, group: Group) -> None:
+        if id(group) in self._groups:
+            return
+        is_outermost = not self._groups
+        self._groups[id(group)] = group
+        try:
+            for item in group.items:
+                self.escape(item)
+        finally:
+            if is_outermost:
+                self._groups.clear()
 
     def call_for_others(self, callee: Any, positional: list[Any], named: dict[str, Any]) -> None:
         """Code that is not followed calls `callee`, and gets what that gives."""
