@@ -22,7 +22,7 @@ from ..ir.registry import OPS, Attrs, Op
 from ..ir.types import TensorType
 from ..pytree import containers_in
 from ..state import STATE
-from ..tape.views import base_of
+from ..tape.views import base_of, is_known_in_order
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
 from ..tracing.tracer import Tracer
@@ -339,6 +339,9 @@ class _Attempt:
         written = [symbol for symbol, param in zip(symbols, params, strict=True) if symbol._data is not param]
         leaves: list[Any] = []
         elements = [] if self.indexes else elements or []
+        for element, array in zip(elements, self.loop.steps.arrays if elements else (), strict=False):  # type: ignore[union-attr]
+            if element._data in tracer.in_order and not _in_order(array):
+                raise ItemIsWritten  # an item that is read from the array has its order
         parts = {element._data: own for element, own in zip(elements, self.iterated, strict=False)}
         origins = StepOrigins(symbols, params, self.memory, parts)
         identities = Identities(
@@ -404,6 +407,11 @@ class _Attempt:
                         raise LoopError(f"{carry.name}{path} is both written in place and assigned")
                 if becomes_array and not array and carry.is_defined and param in tracer.treated_as_scalars:
                     raise UnsteadyError(f"{carry.name}{path} is a scalar first and an array of rank 0 later")
+                writes = self.statement.written_anywhere and param in tracer.in_order
+                if writes and not (_in_order(leaf) and _in_order(first)):
+                    raise LoopError(
+                        f"{carry.name}{path} has several orders in memory, and reshape is a view of some"
+                    )
                 self.arrays.append(becomes_array)
                 self.unchanged.append(leaf is symbol and not is_written and carry.is_defined)
                 self.ends.append(origins.of(leaf))
@@ -654,6 +662,13 @@ def _check_optional(carry: Carry, value: OptionalValue, after: Content) -> None:
     is_handed_on = all(held is None for held in carry.held)
     if is_handed_on and content_of(value.value).structure == before.structure:
         raise BecomesOptional(carry, after.structure)
+
+
+def _in_order(leaf: Any) -> bool:
+    """Whether the array `leaf` lies in order in memory, as far as the running trace knows."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.flags.c_contiguous
+    return not isinstance(leaf, Tensor) or not leaf.shape or is_known_in_order(leaf)
 
 
 def _nothing() -> None:

@@ -286,6 +286,7 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     if op is not _RESHAPE or _without_ones(attrs["shape"]) == _without_ones(source._data.shape):
         return True
     chain = chain_of(source)
+    _note_order(source if chain is None else chain[0])
     if chain is None:
         return True
     base, steps = chain
@@ -305,7 +306,20 @@ def lies_in_order(x: Tensor) -> bool:
     if not isinstance(x._data, Value):
         return bool(x._data.flags.c_contiguous)
     chain = chain_of(x)
+    _note_order(x if chain is None else chain[0])
+    return is_known_in_order(x)
+
+
+def is_known_in_order(x: Tensor) -> bool:
+    """Whether the traced `x` lies in order where the array does of which it is a view."""
+    chain = chain_of(x)
     return chain is None or bool(array_of_steps(_like(chain[0]), chain[1]).flags.c_contiguous)
+
+
+def _note_order(base: Tensor) -> None:
+    """Note that what is traced holds where `base` lies in order."""
+    if STATE.tracer is not None and isinstance(base._data, Value):
+        STATE.tracer.note_order(base._data)
 
 
 def _like(base: Tensor) -> Any:

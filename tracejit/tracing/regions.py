@@ -44,6 +44,8 @@ class RegionTracer(Tracer):
         self._constants: dict[Value, Value] = {}
         #: The tensors that they were, in their place in the graph.
         self.holders: dict[Value, Tensor] = {}
+        #: Values whose elements have to lie one after the other in memory, as NumPy has them.
+        self.in_order: set[Value] = set()
 
     def lift(self, value: Any) -> Any:
         if isinstance(value, Tensor) and isinstance(value._data, Value) and value._data in self._owned:
@@ -69,6 +71,15 @@ class RegionTracer(Tracer):
             if self.parent.is_weak(outer):
                 self._weak.add(inner)
         return inner
+
+    def note_order(self, value: Value) -> None:
+        if value in self._owned:
+            self.in_order.add(value)
+            outer = next((outer for outer, inner in self.captured.items() if inner is value), None)
+            if outer is None:
+                return
+            value = outer
+        self._around.note_order(value)
 
     def is_weak(self, value: Value) -> bool:
         return super().is_weak(value) or (value not in self._owned and self._around.is_weak(value))

@@ -181,6 +181,9 @@ class Tracer(Builder):
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
         return value in self._owned
 
+    def note_order(self, value: Value) -> None:
+        """Note that the trace relies on the elements of `value` lying one after the other in memory."""
+
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""
         return value in self._weak
