@@ -470,6 +470,10 @@ class CompileError(TracejitError, RuntimeError):
     """
 
 
+class ListRoomError(TracejitError):
+    """A list of a loop gets more items than compiled code has room for: the call is compiled with more."""
+
+
 class AliasedError(TracejitError):
     """A call that cannot run as compiled, since what the function writes has another name as well.
 
@@ -491,6 +495,13 @@ class ErrorStateError(AliasedError):
     advice = "set it to 'warn' or 'ignore' around calls that should be"
 
 
+class RepeatedEffectError(UncompilableError):
+    """A call that cannot run as compiled, since the function has effects, which would happen once more where a
+    list of a loop needs more room than it has."""
+
+    advice = "move the effects, or the loop, to a function that is called outside"
+
+
 class HandledError(UncompilableError):
     """A call that cannot run as compiled, since the function handles an error of what is compiled."""
 
@@ -503,6 +514,7 @@ _CHECKED: Final[dict[str, type[TracejitError]]] = {
     "IndexValueError": IndexValueError,
     "ZeroDivisorError": ZeroDivisorError,
     "DomainError": DomainError,
+    "ListRoomError": ListRoomError,
 }
 
 

@@ -39,7 +39,6 @@ from ..ir.dtypes import is_differentiable
 from ..ir.graph import Value
 from ..ir.registry import Kind
 from ..pytree import TreeDef, flatten
-from ..runtime.executable import Executable
 from ..runtime.observing import OBSERVER
 from ..state import STATE
 from ..tape.views import overlaps_itself
@@ -337,7 +336,7 @@ class PendingWrites:
 
     def run(self, compiled: CompiledFunction) -> list[Tensor]:
         """The program's results. Where it can, it writes them to the arguments' memory itself."""
-        targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled.executable)
+        targets = {} if self._recorded or OBSERVER.call is not None else self._targets(compiled)
         try:
             if not targets:
                 return call(compiled, self.inputs)
@@ -368,9 +367,12 @@ class PendingWrites:
         else:
             raise FailedCall(error) from error
 
-    def _targets(self, executable: Executable) -> dict[int, Any]:
+    def _targets(self, compiled: CompiledFunction) -> dict[int, Any]:
         """The arrays of arguments that results may overwrite while the program runs, by number of the
         result. Those of a program that may fail are large ones: small ones are what they were then."""
+        if compiled.needs_room:  # then the call runs again
+            return {}
+        executable = compiled.executable
         fails = any(not message.startswith("out of memory") for message in executable.errors)
         targets = {}
         for number, write in enumerate(self._writes.writes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
     from .function import JitFunction
 else:
     multiply_adds = LazyModule("..ir.passes.algebra.multiply_adds", __package__)
+
+
+#: The least and the largest number of items, as powers of two, for which lists have room at first.
+_LEAST_ROOM, _MOST_ROOM = 8, 16
 
 
 class ChosenArrayError(UncompilableError):
@@ -181,14 +186,15 @@ def trace_call(
 
     try:
         with _recording():
-            mode, growth = jitted._loops, Growth()
+            room = jitted._room * _usual_room(leaves)
+            mode, growth = jitted._loops, Growth(room=room)
             while True:
                 try:
                     return trace(mode, growth)
                 except Exception as error:
                     if isinstance(error, ConcretizationError) and branches is None and mode == "auto":
                         # a branch in a short loop can be traced where its test has no value
-                        mode, growth = ROLLED, Growth()
+                        mode, growth = ROLLED, Growth(room=room)
                     elif growth.happens:
                         growth = Growth(f"the list is used where its length is to be known: {error}")
                     else:
@@ -203,6 +209,13 @@ def trace_call(
         if acts and branches is not None:
             branches.act()
         raise
+
+
+def _usual_room(leaves: Sequence[Any]) -> int:
+    """The number of items for which lists of loops have room at first, in calls with these `leaves`: a power
+    of two."""
+    sizes = [math.prod(leaf.shape) for leaf in leaves if isinstance(getattr(leaf, "shape", None), tuple)]
+    return 1 << min(max(max(sizes, default=0).bit_length(), _LEAST_ROOM), _MOST_ROOM)
 
 
 def _wanted_value(error: Exception) -> ConcretizationError | None:

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import GradientError
+from ..base.errors import GradientError, ListRoomError
 from ..base.process.locks import ForkLock
 from ..dispatch.native_ops import entry_layout_of_tensors
 from ..ir.builder import Builder
 from ..ir.dataflow import without_effects
 from ..ir.graph import Function
+from ..ir.ops.indexing import CHECK
 from ..ir.registry import Strength
 from ..ir.transforms.differentiation import choice_in, inline, split_pullback
 from ..location import user_location
@@ -36,6 +37,7 @@ class CompiledFunction:
         self._donated = donated
         self._lock = ForkLock()
         self._executable: Executable | None = None
+        self._needs_room: bool | None = None
         self._plans: dict[tuple[int, ...], CallPlan] = {}
         self._joint: dict[tuple[tuple[int, ...], Strength], CompiledFunction] = {}
 
@@ -48,6 +50,17 @@ class CompiledFunction:
                         self.function, donated=self._donated, flush_denormals=self.flush_denormals
                     )
         return self._executable
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether it may end with a ListRoomError."""
+        if self._needs_room is None:
+            error = f"{ListRoomError.__name__}:"
+            self._needs_room = any(
+                step.op is CHECK and step.attrs["error"].startswith(error)
+                for step in self.function.instructions()
+            )
+        return self._needs_room
 
     @property
     def made_executable(self) -> Executable | None:

@@ -17,11 +17,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..base.errors import AliasedError, HandledError, TraceError, TracejitError, UncompilableError
+from ..base.errors import (
+    AliasedError,
+    HandledError,
+    ListRoomError,
+    RepeatedEffectError,
+    TraceError,
+    TracejitError,
+    UncompilableError,
+)
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
 from ..callback_results import KeptResults
 from ..generator import DEFAULT
+from ..ir.dataflow import acts
 from ..ir.graph import Function
 from ..provided import VIEW
 from ..runtime.native.entry import is_linked_later
@@ -70,6 +79,8 @@ R = TypeVar("R")
 
 #: Most native entries that are tried one after the other before Python walks down the guard tree.
 _MAX_ENTRIES = 6
+#: The factors by which the room for the items of lists grows at once, and in all.
+_MORE_ROOM, _MOST_ROOM = 8, 8**7
 #: Number of times that a function is traced anew where what it reads changes meanwhile.
 _MAX_ATTEMPTS = 4
 
@@ -120,6 +131,8 @@ class JitFunction(Exportable, Carriable, Bindable):
         #: Whether an argument of rank 0 was written in place: then calls with scalars, which nothing writes,
         #: are other calls.
         self._tells_scalars = False
+        #: The room for the items of lists that loops read and change, as a multiple of what is usual.
+        self._room = 1
         self._use(None)
         self._entries, self._first = 0, "first call"
         watch(self)
@@ -151,7 +164,7 @@ class JitFunction(Exportable, Carriable, Bindable):
         problem: AliasedError | None = None
         failed: BaseException | None = None
         try:
-            return self._telling_scalars(lambda: self._descend(call))
+            return self._with_room(call, lambda: self._telling_scalars(lambda: self._descend(call)))
         except AliasedError as error:
             if self._loops == "compiled":
                 raise
@@ -164,6 +177,21 @@ class JitFunction(Exportable, Carriable, Bindable):
             return self._failed(failed, call)
         warn_uncompiled(problem, self._uncompiled)
         return self._as_python(call)
+
+    def _with_room(self, call: JittedCall, attempt: Callable[[], R]) -> R:
+        """The result of `attempt`, which is made again with more room where a list of a loop needs it."""
+        while True:
+            random, room = DEFAULT.state, self._room
+            try:
+                return attempt()
+            except ListRoomError:
+                if room >= _MOST_ROOM:
+                    raise
+            with self._tree.lock:
+                if self._room == room:  # no other thread has made more
+                    self._room *= _MORE_ROOM
+                    self.clear_cache("a list of a loop has more items than there was room for")
+            DEFAULT.state = random
 
     def _failed(self, error: BaseException, call: JittedCall) -> Any:
         """Run as Python a `call` that has failed by `error`, so that it writes to its arguments what Python
@@ -383,6 +411,10 @@ class JitFunction(Exportable, Carriable, Bindable):
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
             if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
                 raise HandledError(f"{self._name}: {problem}")
+            if compiled.needs_room and acts(traced.function):  # the effects would happen again
+                raise RepeatedEffectError(
+                    f"{self._name} has effects, and a list of a loop that may need more room than it has"
+                )
         except UncompilableError as error:
             self._uncompiled[call.key] = type(error), str(error)
             raise

@@ -47,7 +47,8 @@ from .carries import (
     zero_of,
 )
 from .lists.appends import Appends
-from .lists.stacked_lists import check_containers
+from .lists.buffered_lists import ChangesListError
+from .lists.stacked_lists import as_tested, check_containers
 from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
@@ -297,6 +298,9 @@ class _Attempt:
                 position += held is None
             self.entered[carry.name] = structure.unflatten(leaves)
             self.variables.set(carry.name, self.entered[carry.name])
+            if isinstance(carry.content.value, list):
+                copy = self.entered[carry.name]
+                CURRENT.session.list_copies[id(copy)] = copy, id(carry.content.value)
         self.memory.enter([value._data for value in values[count : count + len(self.memory.bases)]])
         return symbols
 
@@ -421,6 +425,8 @@ class _Attempt:
                 if before_number and is_weak(tracer, leaf) and as_tensor_type(leaf).dtype is FLOAT64:
                     raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
+        if CURRENT.session.untyped_items is not None:
+            raise CURRENT.session.untyped_items
         self.container_ends = self._origins_of_containers()
         items, flags = self.appends.leave(lambda leaf: is_weak(tracer, leaf), counter, self.length)
         self.appends.check_apart(self.container_ends)
@@ -517,7 +523,8 @@ class _Attempt:
         inits = [0, *self.inits, *self.memory.bases]
         append_while("loop", tracer, condition, repeated, inits, [""] * len(inits), apply=counted)
         if self.length is None:
-            raise LoopError("it appends to a list, and how many steps it has at most depends on values")
+            problem = "it appends to a list, and how many steps it has at most depends on values"
+            raise ChangesListError(problem, *self.appends.identities)
 
     def _apply(
         self, op: Op, operands: Sequence[Tensor], attrs: Attrs, regions: tuple[Function, ...]
@@ -528,7 +535,9 @@ class _Attempt:
         is_asked = decisions_of(STATE.tracer) > self.decisions
         if is_asked and steps is not None and isinstance(steps.count, Tensor):
             raise LengthIsTold("its length is known now")
-        numbers = not any(isinstance(init, Tensor) for init in [*self.inits, *self.memory.bases])
+        of_numbers = CURRENT.session.number_arrays
+        bases = [base for base in self.memory.bases if id(base) not in of_numbers]
+        numbers = not any(isinstance(init, Tensor) for init in [*self.inits, *bases])
         if numbers and len(operands) == attrs["carries"]:
             raise LoopError("it computes with Python numbers alone")
         return apply_loop(op, operands, attrs, regions)
@@ -560,6 +569,7 @@ class _Attempt:
         tested = self.loop.test()
         if self.memory.has_changed():
             raise TestWrites("its test writes an array in place")
+        tested = as_tested(tested)
         return truth(tested) if is_traced(tested) else bool(tested)
 
     # -- after --------------------------------------------------------------------------------------
@@ -594,6 +604,8 @@ class _Attempt:
             values[carry.name] = value
             containers += containers_in(value)
         self.memory.write(results[count:])
+        for base in self.memory.bases:
+            CURRENT.session.number_arrays.pop(id(base), None)
         if containers:
             self._note_containers(tracer, steps, containers)
         self.variables.update(values)

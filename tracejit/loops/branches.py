@@ -23,6 +23,7 @@ from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists.appends import APPENDED, FLAG, BranchAppends
+from .lists.buffered_lists import is_searched
 from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
@@ -185,6 +186,7 @@ def merged(
     contents: list[list[Content]] = []
     arrays: list[list[list[bool]]] = []
     origins: list[list[list[frozenset[Origin]]]] = []
+    is_left_out = False
     for side in sides:
 
         def flat(side: Callable[[], list[Any]] = side) -> list[Any]:
@@ -207,7 +209,14 @@ def merged(
                 for path, leaf in zip(content.structure.paths(), content.leaves, strict=True)
             ]
 
-        regions.append(traced(parent, flat, (), (), (), repeats=False))
+        try:
+            regions.append(traced(parent, flat, (), (), (), repeats=False))
+        except Exception as error:
+            if not is_searched(error):
+                raise
+            is_left_out = True  # the other side may tell what is appended
+    if is_left_out:
+        raise CURRENT.session.untyped_items
     if appends is not None:
         appended = _aligned([contents, arrays, origins], appends.counts(), place)
         names = _with_appended(names, place, appended)

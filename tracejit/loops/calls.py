@@ -13,6 +13,7 @@ import functools
 import math
 import operator
 import types
+from collections import deque
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ from ..frontend.libraries.origins import is_own, is_user_function
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.inlined_calls import inlined
+from .lists import heaps
+from .lists.buffered_lists import BufferedList, ChangesListError
 from .lists.stacked_lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
@@ -49,6 +52,7 @@ _PURE_BUILTINS: Final = frozenset(
 _PURE_MODULES: Final = (math, cmath, operator)
 _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
+    deque: frozenset(("copy", "count", "index")),
     list: frozenset(("copy", "count", "index")),
     tuple: frozenset(("count", "index")),
 }
@@ -65,6 +69,8 @@ def checked_callee(function: Any) -> Any:
         return stand_in
     if isinstance(function, FunctionType):
         return _function(function)
+    if function in heaps.HEAP_FUNCTIONS:
+        return _of_heap(function)
     if handles_state(function):
         return draws.setting(function)
     if isinstance(getattr(function, "__self__", None), GENERATORS()):
@@ -75,7 +81,7 @@ def checked_callee(function: Any) -> Any:
         return _builtin(function)
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
         return function
-    if function is list or function is dict:
+    if function in (list, dict, deque):
         return _making_fresh(function)
     if isinstance(function, type):
         if (
@@ -119,6 +125,19 @@ def _draw(function: Any) -> Any:
     return call
 
 
+def _of_heap(function: Any) -> Any:
+    """A `function` of ``heapq``."""
+    own = inner_copy(heaps.HEAP_FUNCTIONS[function])  # type: ignore[arg-type]
+
+    def call(heap: Any, *arguments: Any) -> Any:
+        if isinstance(heap, BufferedList) and heap.is_buffered:
+            return own(heap, *arguments)  # type: ignore[operator]
+        problem = f"it calls heapq.{function.__name__} of a list that it does not carry"
+        raise ChangesListError(problem, id(heap))
+
+    return call
+
+
 def _making_fresh(kind: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         value = kind(*arguments, **options)
@@ -138,7 +157,7 @@ def _is_library(function: Any) -> bool:
 
 
 def _function(function: FunctionType) -> Any:
-    if not is_user_function(function):
+    if not is_user_function(function) and function.__module__ != heaps.__name__:
         if _is_library(function):
             return _with_checked_functions(function)
         wrapped = getattr(function, "__wrapped__", None)
@@ -200,7 +219,7 @@ def _builtin(function: Any) -> Any:
             return function
     elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
         return function
-    elif isinstance(owner, (dict, list, tuple)):
+    elif isinstance(owner, (dict, list, tuple, deque)):
         return _method_of_container(function, type(owner))
     if isinstance(owner, np.ndarray) and function.__name__ not in (
         "fill",
@@ -220,15 +239,16 @@ def note_change(function: Any) -> None:
     if containers.groups:
         containers.note_changes()
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, (list, dict)):
-        kind = list if isinstance(owner, list) else dict
+    if isinstance(owner, (list, dict, deque)):
+        kind = next(kind for kind in (list, dict, deque) if isinstance(owner, kind))
         if function.__name__ not in _PURE_METHODS[kind]:
             containers.write(owner)
 
 
 def checked_method(method: Any) -> Any:
-    """A `method` of a list or dict. Raises LoopError where it may change one that was there before."""
-    return _method_of_container(method, list if isinstance(method.__self__, list) else dict)
+    """A `method` of a list, deque or dict. Raises LoopError where it may change one that was there before."""
+    owner = method.__self__
+    return _method_of_container(method, list if isinstance(owner, list) else type(owner))
 
 
 def _method_of_container(method: Any, kind: type) -> Any:
@@ -236,9 +256,13 @@ def _method_of_container(method: Any, kind: type) -> Any:
     owner = method.__self__
     if method.__name__ in _PURE_METHODS.get(kind, ()) or CURRENT.session.is_fresh(owner):
         return method
+    if isinstance(owner, BufferedList) and owner.is_buffered:
+        return method
     if isinstance(owner, list) and method.__name__ == "append":
-        raise LoopError("it appends to a list that it also reads, or that another name refers to")
-    raise LoopError(f"it calls {kind.__name__}.{method.__name__}, whose effects are not known")
+        problem = "it appends to a list that it also reads, or that another name refers to"
+        raise ChangesListError(problem, id(owner))
+    problem = f"it calls {kind.__name__}.{method.__name__}, whose effects are not known"
+    raise ChangesListError(problem, id(owner)) if isinstance(owner, (list, deque)) else LoopError(problem)
 
 
 def checked_target(value: Any) -> Any:
@@ -248,10 +272,11 @@ def checked_target(value: Any) -> Any:
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
             return value  # they have new values, not changed ones
-        if CURRENT.session.is_fresh(value):
+        if CURRENT.session.is_fresh(value) or (isinstance(value, BufferedList) and value.is_buffered):
             return value
         kind = list if isinstance(value, StackedList) else type(value)
-        raise LoopError(f"it writes a {kind.__name__} in place")
+        problem = f"it writes a {kind.__name__} in place"
+        raise ChangesListError(problem, id(value)) if kind in (list, deque) else LoopError(problem)
     return value
 
 

@@ -88,7 +88,8 @@ class ItemIsWritten(Exception):
 @record(eq=False)
 class LoopStatement:
     """A loop that is to be traced: its body, a function of the step's item or of nothing; for a ``while``,
-    its test, and whether that is known to hold first; for a ``for``, its steps."""
+    its test, and whether that is known to hold first; for a ``for``, its steps, and the lists along which it
+    goes."""
 
     statement: Statement
     variables: Variables
@@ -96,6 +97,7 @@ class LoopStatement:
     steps: Steps | None = None
     test: Callable[[], Any] | None = None
     starts: bool = False
+    lists: Sequence[Any] = ()
 
     def step(self, counter: Any, elements: list[Any] | None) -> None:
         """Run the body once, with the item of step `counter`, whose elements are read from the arrays where

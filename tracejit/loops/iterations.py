@@ -27,6 +27,7 @@ from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
+from .lists.buffered_lists import BufferedList
 from .lists.stacked_lists import StackedList
 from .reports import LoopError
 from .scalars import python_integer
@@ -277,6 +278,14 @@ def steps_of(iterable: Any) -> Steps | None:
     if isinstance(iterable, Reversed):
         return _steps_of_reversed(iterable.inner)
     return None
+
+
+def lists_in(iterable: Any) -> list[BufferedList]:
+    """The lists along which a loop along `iterable` goes, and which steps could change."""
+    if isinstance(iterable, BufferedList):
+        return [iterable]
+    inner = getattr(iterable, "inner", ())
+    return [found for part in (inner if isinstance(inner, tuple) else (inner,)) for found in lists_in(part)]
 
 
 def _steps_of_list(items: StackedList) -> Steps | None:

@@ -44,10 +44,12 @@ class LoopError(TraceError):
 @record(eq=False, frozen=False)
 class Growth:
     """Whether lists may grow under conditions in a trace, so that their lengths are traced numbers, and
-    whether one does. `refusal` is the reason why they may not, empty where they may."""
+    whether one does. `refusal` is the reason why they may not, empty where they may. Lists that
+    loops read and change have `room` for so many items."""
 
     refusal: str = ""
     happens: bool = False
+    room: int = 1024
 
 
 class Session:
@@ -64,6 +66,16 @@ class Session:
         self.sides = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
+        #: The arrays of lists of Python numbers that loops write in place, by identity.
+        self.number_arrays: dict[int, Any] = {}
+        #: The lists that variables have where steps begin, by identity: the list, and the identity of that of
+        #: which it is a copy.
+        self.list_copies: dict[int, tuple[Any, int]] = {}
+        #: The lists along which loops are being traced.
+        self.iterated: list[Any] = []
+        #: The error of a loop inside of another one that reads items of a list before it is known what is
+        #: appended to it: what follows may tell.
+        self.untyped_items: Exception | None = None
         #: Variables without a value before a loop, while a step is run for their types alone: there a branch
         #: or a loop that may give them one does.
         self.untyped: frozenset[str] = frozenset()

@@ -13,6 +13,14 @@ from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, TestWrites, UnsteadyError
+from .lists.buffered_lists import (
+    ChangesListError,
+    Conversions,
+    ListLayoutError,
+    UntypedItemsError,
+    is_searched,
+)
+from .lists.stacked_lists import as_tested
 from .reports import CURRENT, Session, where
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched
@@ -47,7 +55,13 @@ def _trace_for(
 ) -> None:
     if statement.appended:  # what they append can be stacked where their number is known
         iterations.ask_for_bounds(iterable)
-    steps = iterations.steps_of(iterable)
+    try:
+        steps = iterations.steps_of(iterable)
+    except UntypedItemsError as untyped:
+        if not _in_region():
+            raise
+        session.untyped_items = untyped
+        return
     if steps is None:
         reason = note(statement, session, f"it iterates over a {type(iterable).__name__}; {_ITERABLES}")
         _each(watched(iterable, statement, session, reason), body, statement)
@@ -60,7 +74,8 @@ def _trace_for(
         _each(watched(iterable, statement, session, ""), body, statement)
         return
     variables, asked = Variables(body), decisions_of(STATE.tracer)
-    error = _attempt(LoopStatement(statement, variables, body, steps), session)
+    lists = iterations.lists_in(iterable)
+    error = _attempt(LoopStatement(statement, variables, body, steps, lists=lists), session)
     if error is None:
         return
     if not fixed and decisions_of(STATE.tracer) > asked:  # its length may be known now
@@ -76,14 +91,13 @@ def _trace_for(
         if statement.flag and variables.get(statement.flag):
             return
         first = 1
-        error = _attempt(
-            LoopStatement(statement, variables, body, steps.after_first()), session, " after the first"
-        )
+        rest = LoopStatement(statement, variables, body, steps.after_first(), lists=lists)
+        error = _attempt(rest, session, " after the first")
         if error is None:
             return
     reason = note(statement, session, _reason(error))
-    rest = itertools.islice(iterable, first, None)
-    _each(watched(rest, statement, session, reason), body, statement)
+    remaining = itertools.islice(iterable, first, None)
+    _each(watched(remaining, statement, session, reason), body, statement)
 
 
 def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: Statement) -> None:
@@ -96,7 +110,7 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         return
     reason = ""
     start = len(tracer.body)
-    value = test()
+    value = as_tested(test())
     loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
     depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
     if computes and not depends:  # of few steps, the test may be a number because results are shapes
@@ -122,7 +136,7 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
             if statement.flag and variables.get(statement.flag):
                 return
             start = len(tracer.body)
-            value = test()
+            value = as_tested(test())
             end = len(tracer.body)
             if is_traced(value) or value:
                 loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
@@ -156,21 +170,49 @@ def _reason(error: Exception) -> str:
 
 def _attempt(loop: LoopStatement, session: Session, which: str = "") -> Exception | None:
     """Trace `loop` once. Returns None where that was possible, else why not. `which` of its steps it has."""
+    lists, before = Conversions(loop.variables, session), len(session.iterated)
+    session.iterated += loop.lists
+    try:
+        failed = _attempted(loop, session, which)
+        while failed is not None and lists.follow(failed):
+            failed = _attempted(loop, session, which)
+    finally:
+        del session.iterated[before:]
+    if failed is None:
+        return None
+    lists.undo()
+    if session.attempts or session.sides:
+        if isinstance(failed, UntypedItemsError):
+            session.untyped_items = failed  # the step is searched for what it appends
+            return None
+        if isinstance(failed, (ChangesListError, ListLayoutError)):
+            try:
+                raise failed  # a loop around this one may have the list
+            finally:
+                del failed  # whose traceback has this frame
+    return failed
+
+
+def _attempted(loop: LoopStatement, session: Session, which: str) -> Exception | None:
     attempts: Any = load_module(".attempts", __package__)  # with the passes for loops over elements
     marked = session.mark()
     session.attempts += 1
     tracer = STATE.tracer
     merged_error = tracer.merged_error
+    untyped, session.untyped_items = session.untyped_items, None
     try:
         text = attempts.trace_loop(loop)
     except Exception as error:  # of the user's, too: what raises in a branch need not run
         session.reset(marked)
         tracer.merged_error = merged_error
+        if (searched := session.untyped_items) is not None and is_searched(error):
+            return searched.with_traceback(None)
         if session.attempts > 1 and getattr(error, "tensor", None) is not None:
             raise  # a loop around this one carries it
         return error.with_traceback(None)  # which would keep lists alive
     finally:
         session.attempts -= 1
+        session.untyped_items = untyped
     session.note(where(loop.statement), "compiled", text + which)
     return None
 

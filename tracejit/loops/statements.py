@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -22,7 +22,8 @@ from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_method, checked_target, note_change
-from .lists.stacked_lists import StackedList
+from .lists.buffered_lists import BufferedList, ChangesListError, is_searched
+from .lists.stacked_lists import StackedList, as_tested
 from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
@@ -37,7 +38,7 @@ _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
     "NotEq": operator.ne, "Is": functools.partial(is_same_object, negated=False),
     "IsNot": functools.partial(is_same_object, negated=True),
-    "In": contains, "NotIn": lambda x, y: _negated(contains(x, y)),
+    "In": lambda x, y: _contains(x, y), "NotIn": lambda x, y: _negated(_contains(x, y)),
 }  # fmt: skip
 
 
@@ -147,8 +148,12 @@ class Runtime(Comprehensions):
         then, orelse = with_values(then, known.if_true), with_values(orelse, known.if_false)
         try:
             conditional(truth(test), then or _nothing, orelse or _nothing, statement, variables)
-        except LoopError as error:
+        except Exception as error:
             session = CURRENT.session
+            if is_searched(error):
+                return
+            if not isinstance(error, LoopError):
+                raise
             if session.attempts or session.sides:
                 raise  # what stands around it is traced otherwise
             raise TraceError(
@@ -170,31 +175,19 @@ class Runtime(Comprehensions):
 
     def and_(self, value: Any, *more: Callable[[], Any]) -> Any:
         """``value and more()``"""
-        for thunk in more:
-            if _is_structured(value):
-                present = presence(value).if_true
-                second = _Tested(with_values(thunk, present))
-                value = chosen(truth(value), second, _constantly(value))
-                note_presence(value, Presence(if_true=(*present, *second.known.if_true)))
-            elif not value:
-                return value
-            else:
-                value = thunk()
-        return value
+        return _conjunction(value, more, _as_operand)
 
     def or_(self, value: Any, *more: Callable[[], Any]) -> Any:
         """``value or more()``"""
-        for thunk in more:
-            if _is_structured(value):
-                present = presence(value).if_false
-                second = _Tested(with_values(thunk, present))
-                value = chosen(truth(value), _constantly(value), second)
-                note_presence(value, Presence(if_false=(*present, *second.known.if_false)))
-            elif value:
-                return value
-            else:
-                value = thunk()
-        return value
+        return _disjunction(value, more, _as_operand)
+
+    def both(self, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value and more()`` as a test"""
+        return _conjunction(value, more, _as_truth)
+
+    def either(self, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value or more()`` as a test"""
+        return _disjunction(value, more, _as_truth)
 
     def is_(self, value: Any, other: Any, negated: bool) -> Any:
         """``value is other``, ``value is not other``"""
@@ -221,7 +214,7 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is None or STATE.tracer is None:
             return function
-        of_container = isinstance(getattr(function, "__self__", None), (list, dict))
+        of_container = isinstance(getattr(function, "__self__", None), (list, dict, deque))
         if of_container or STATE.tracer.merged_containers.groups:
             note_change(function)
         if session.attempts or (session.sides and (function is list or function is dict)):
@@ -289,9 +282,13 @@ class Runtime(Comprehensions):
         if type(value) is np.ndarray:
             return tracer.symbolic(value)
         if isinstance(value, StackedList):
+            if isinstance(value, BufferedList) and value.is_buffered:
+                return value
             return value if value.selection() is not None else _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
             return _Numbers(value)
+        if type(value) is list:
+            return _ListItems(value)
         return _Items(value) if isinstance(value, defaultdict) else value
 
     def part(self, value: Any, index: Any, to_write: bool) -> Any:
@@ -336,6 +333,19 @@ class _Numbers(tuple[Any, ...]):
         return number
 
 
+class _ListItems:
+    """The items of a list, which becomes one that loops carry where an index is traced."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self._items = items
+
+    def __getitem__(self, index: Any) -> Any:
+        if is_traced(index) and is_integer(index):
+            problem = "it reads a list at an index that it needs as a Python integer"
+            raise ChangesListError(problem, id(self._items))
+        return self._items[index]
+
+
 class _Items:
     """The items that a `defaultdict` has, of which no read in a traced step makes another."""
 
@@ -363,8 +373,60 @@ def _as_test(value: Any) -> Any:
     """`value` as it is tested; whether there is something in what is traced otherwise than as a tensor."""
     if isinstance(value, OptionalValue):
         return value.is_true()
-    if isinstance(value, StackedList) and STATE.tracer is not None and STATE.tracer.is_region:
-        return value.length() > 0
+    return as_tested(value) if STATE.tracer is not None and STATE.tracer.is_region else value
+
+
+def _contains(value: Any, container: Any) -> Any:
+    """``value in container``"""
+    if isinstance(container, StackedList) and STATE.tracer is not None and STATE.tracer.is_region:
+        selection = container.selection()
+        if selection is not None and selection.ndim == 1:
+            return (selection == value).any()
+    return contains(value, container)
+
+
+def _as_operand(value: Any) -> Any:
+    """`value`, an operand of ``and`` or ``or`` whose result may be it."""
+    if isinstance(value, StackedList) and as_tested(value) is not value and STATE.tracer.is_region:
+        raise LoopError("it uses the result of `and` or `or` of a list otherwise than as a test")
+    return value
+
+
+def _as_truth(value: Any) -> Any:
+    """The truth of `value`, an operand of a test."""
+    tested = _as_test(value)
+    return note_presence(truth(tested), presence(tested)) if _is_structured(tested) else tested
+
+
+def _conjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any]) -> Any:
+    """``value and more()``, of which each part is what `operand` makes of it."""
+    value = operand(value)
+    for thunk in more:
+        if _is_structured(value):
+            present = presence(value).if_true
+            second = _Tested(with_values(thunk, present), operand)
+            value = chosen(truth(value), second, _constantly(value))
+            note_presence(value, Presence(if_true=(*present, *second.known.if_true)))
+        elif not value:
+            return value
+        else:
+            value = operand(thunk())
+    return value
+
+
+def _disjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any]) -> Any:
+    """``value or more()``, of which each part is what `operand` makes of it."""
+    value = operand(value)
+    for thunk in more:
+        if _is_structured(value):
+            present = presence(value).if_false
+            second = _Tested(with_values(thunk, present), operand)
+            value = chosen(truth(value), _constantly(value), second)
+            note_presence(value, Presence(if_false=(*present, *second.known.if_false)))
+        elif value:
+            return value
+        else:
+            value = operand(thunk())
     return value
 
 
@@ -379,11 +441,11 @@ def _negated(value: Any) -> Any:
 class _Tested:
     """An operand of ``and`` and ``or``, and what it tells where it was computed."""
 
-    def __init__(self, operand: Callable[[], Any]) -> None:
-        self._operand, self.known = operand, Presence()
+    def __init__(self, thunk: Callable[[], Any], operand: Callable[[Any], Any]) -> None:
+        self._thunk, self._operand, self.known = thunk, operand, Presence()
 
     def __call__(self) -> Any:
-        value = self._operand()
+        value = self._operand(self._thunk())
         self.known = presence(value)
         return value
 

@@ -68,6 +68,10 @@ class Variables:
         finally:
             del self._cells[name]
 
+    def names(self) -> tuple[str, ...]:
+        """The names of all."""
+        return tuple(self._cells)
+
     def is_exclusive(self, name: str) -> bool:
         """Whether `name` is all that refers to its value."""
         cell = self._cells.get(name)

@@ -116,7 +116,7 @@ def test_explain_tells_what_became_of_loops():
 
 def test_much_unrolled_code_is_worth_a_warning():
     def f(x):
-        values = [x[0]]
+        values = [x]
         for i in range(4500):
             values.append(values[-1] * i)
         return values[-1]

@@ -32,7 +32,7 @@ MODEL = Model()
 
 
 def appended_and_read(x):
-    o = [x[0]]
+    o = [x]
     for i in range(7):
         o.append(o[-1] * 0.5 + x[i])
     return o
@@ -47,7 +47,7 @@ def appended_by_two_names(x):
 
 
 def indexed_list(x):
-    ws = [1.0, 2.0, 3.0]
+    ws = [x, x + 1.0, x * 2.0]
     s = 0.0
     for i in range(3):
         s += ws[i] * x[i]

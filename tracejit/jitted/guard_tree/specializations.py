@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from ...base.errors import AliasedError, GradientError, TracejitError
+from ...base.errors import AliasedError, GradientError, ListRoomError, TracejitError
 from ...base.records import field, record
 from ...callback_results import KeptResults
 from ...frontend.guards import Guard
@@ -185,7 +185,7 @@ class Specialization:
             return None  # Python reads its state
         wrt, recorded = gradients
         finishes = self.writes is not None or bool(self.together) or self.has_python_containers
-        wrapped = finishes or self.no_alias is not None
+        wrapped = finishes or self.no_alias is not None or self.compiled.needs_room
         self.kinds[gradients] = LeafKind.EXECUTABLE if self.writes is None else LeafKind.IN_PLACE
         plan = None
         try:
@@ -251,7 +251,10 @@ class Specialization:
             return self.result.unflatten(returned)
 
         def built(*args: Any, **kwargs: Any) -> Any:
-            results = inner(*args, **kwargs)
+            try:
+                results = inner(*args, **kwargs)
+            except ListRoomError:  # the slow path makes more
+                return following(*args, **kwargs)
             return following(*args, **kwargs) if results is MISS else unflatten(results)
 
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -259,6 +262,14 @@ class Specialization:
                 return following(*args, **kwargs)
             return entry(*args, **kwargs)
 
+        def roomy(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return inner(*args, **kwargs)
+            except ListRoomError:
+                return following(*args, **kwargs)
+
+        if self.compiled.needs_room:
+            entry = roomy
         if finishes:
             entry = chosen if self.together else built if writes is None else written
         return entry_of(entry if no_alias is None else checked, self.namespace)

@@ -24,6 +24,7 @@ from ..origins import ContainerOrigins, Origin, is_new
 from ..reports import CURRENT, LoopError
 from ..variables import Content, Variables
 from .blocks import Block, Column, in_one_column, joined
+from .buffered_lists import ChangesListError
 from .stacked_lists import StackedList, item_content
 
 
@@ -39,8 +40,10 @@ class Appended:
 class Recorder:
     """Takes the place of a list while a step is traced, and keeps what the step appends."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, replaced: Any) -> None:
         self._tracer = tracer
+        #: The identity of the list whose place it takes: a reference would count as another name.
+        self.replaced: int = replaced.replaced if isinstance(replaced, Recorder) else id(replaced)
         self.parts: list[Appended] = []
 
     def append(self, item: Any) -> None:
@@ -48,7 +51,7 @@ class Recorder:
         self.add(Appended(item))
 
     def _refuse(self, *arguments: Any, **options: Any) -> Any:
-        raise LoopError("it reads or changes a list in the loop that appends to it")
+        raise ChangesListError("it reads or changes a list in the loop that appends to it", self.replaced)
 
     __len__ = __bool__ = __iter__ = __contains__ = __getitem__ = __setitem__ = __delitem__ = _refuse
     __iadd__ = __add__ = extend = pop = insert = remove = clear = copy = index = count = _refuse
@@ -80,8 +83,8 @@ class BranchAppends:
         """Replace the lists by recorders of the running region."""
         if self._before and (refusal := CURRENT.session.growth.refusal):
             raise LoopError(f"it appends to a list under a condition, and {refusal}")
-        for name in self._before:
-            self._variables.set(name, Recorder(STATE.tracer))
+        for name, value in self._before.items():
+            self._variables.set(name, Recorder(STATE.tracer, value))
 
     def restore(self) -> None:
         """Restore the lists."""
@@ -163,16 +166,23 @@ class Appends:
             if not exclusive and not isinstance(value, Recorder):
                 raise LoopError(f"it appends to {name}, a list that another name refers to")
             if session.attempts > 1 and not isinstance(value, Recorder) and not session.is_fresh(value):
-                raise LoopError(f"it appends to {name}, a list that an enclosing loop or branch also reads")
+                problem = f"it appends to {name}, a list that an enclosing loop or branch also reads"
+                raise ChangesListError(problem, id(value))
             self._before[name] = value
 
     def __bool__(self) -> bool:
         return bool(self._before)
 
+    @property
+    def identities(self) -> list[int]:
+        """The identities of the lists to which the loop appends."""
+        values = self._before.values()
+        return [value.replaced if isinstance(value, Recorder) else id(value) for value in values]
+
     def enter(self) -> None:
         """Replace the lists by recorders of the running region."""
-        for name in self._before:
-            self._variables.set(name, Recorder(STATE.tracer))
+        for name, value in self._before.items():
+            self._variables.set(name, Recorder(STATE.tracer, value))
 
     def restore(self) -> None:
         """Restore the lists."""

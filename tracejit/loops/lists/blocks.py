@@ -13,7 +13,7 @@ from ...array.operands import cast, filled, run
 from ...array.selection.masked_selection import Selection
 from ...array.selection.positions import compact
 from ...base.records import record
-from ...ir.dtypes import BOOL, INT64
+from ...ir.dtypes import BOOL, INT64, DType
 from ...pytree import TreeDef, containers_in
 from ...state import STATE
 from ...tensors.tensor import Tensor
@@ -165,10 +165,8 @@ def _unified(columns: Sequence[Column]) -> list[Column]:
             break
         parts = [column.leaves[place] for column in columns]
         numbers = [column.weak[place] for column in columns]
-        dtypes = {part.dtype for part, number in zip(parts, numbers, strict=True) if not number}
-        dtype = max(dtypes or {part.dtype for part in parts}, key=lambda dtype: _KINDS.index(dtype.kind))
-        fits = len(dtypes) <= 1 and len({part.shape[1:] for part in parts}) == 1
-        if not fits or any(_KINDS.index(part.dtype.kind) > _KINDS.index(dtype.kind) for part in parts):
+        dtype = common_dtype([(part.dtype, number) for part, number in zip(parts, numbers, strict=True)])
+        if dtype is None or len({part.shape[1:] for part in parts}) > 1:
             break
         for own, part in zip(leaves, parts, strict=True):
             own.append(cast(part, dtype))
@@ -176,6 +174,17 @@ def _unified(columns: Sequence[Column]) -> list[Column]:
     else:
         return [Column(first.structure, own, weak) for own in leaves]
     raise LoopError("it appends items of several types under conditions")
+
+
+def common_dtype(kinds: Sequence[tuple[DType, bool]]) -> DType | None:
+    """The dtype of items of these `kinds`, each a dtype and whether it is of Python numbers, which adapt.
+    None where there is none."""
+    dtypes = {dtype for dtype, is_number in kinds if not is_number}
+    common = max(dtypes or {dtype for dtype, _ in kinds}, key=lambda dtype: _KINDS.index(dtype.kind))
+    fits = len(dtypes) <= 1
+    if not fits or any(_KINDS.index(dtype.kind) > _KINDS.index(common.kind) for dtype, _ in kinds):
+        return None
+    return common
 
 
 #: Kinds of dtypes, of which a Python number may become one that follows its own.

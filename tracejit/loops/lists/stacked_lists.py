@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
@@ -173,6 +174,13 @@ for _name in (
     setattr(StackedList, _name, _of_items(_name))
 
 
+def as_tested(value: Any) -> Any:
+    """`value` as a loop tests it: of a list, whether there are items."""
+    if isinstance(value, StackedList):
+        return value.length() > 0
+    return bool(value) if type(value) in (list, deque) else value
+
+
 class SelectedItems:
     """The items of a list, of which each of `parts` holds a leaf: selections while they are traced, and what
     is in their place in results."""
@@ -184,7 +192,8 @@ class SelectedItems:
         return f"SelectedItems({self.structure.stars()!r}, {self.parts!r})"
 
 
-def _flat_list(items: StackedList) -> tuple[Sequence[Any], bool]:
+def flat_list(items: StackedList) -> tuple[Sequence[Any], bool]:
+    """The parts of a list as a container, and whether they are selected items."""
     block = items.block
     if block is None or block.flags is None:
         return list(items), False
@@ -192,7 +201,8 @@ def _flat_list(items: StackedList) -> tuple[Sequence[Any], bool]:
     return [SelectedItems(column.structure, tuple(column.weak), block.selections())], True
 
 
-def _list_of(is_selected: bool, parts: Sequence[Any]) -> Any:
+def list_of(is_selected: bool, parts: Sequence[Any]) -> Any:
+    """The list whose `parts` are as `flat_list` gives them."""
     return parts[0] if is_selected else list(parts)
 
 
@@ -217,7 +227,7 @@ def _elements(part: Tensor | np.ndarray) -> Sequence[Any]:
     return [wrap(np.asarray(element)) for element in part._data]
 
 
-register_pytree_node(StackedList, _flat_list, _list_of)
+register_pytree_node(StackedList, flat_list, list_of)
 register_pytree_node(
     SelectedItems, lambda items: (items.parts, (items.structure, items.weak)), _selected_list
 )
@@ -241,12 +251,12 @@ def _selected_item(block: Block, index: Any) -> Any:
     else:
         position = where_of(index < 0, index + count, index)
     fails = run("logical_or", position < 0, position >= count)
-    place = wrap(tracer.checked(tracer.lift(position), tracer.lift(fails), _OUTSIDE))
+    place = wrap(tracer.checked(tracer.lift(position), tracer.lift(fails), OUTSIDE))
     return column.item([getitem(leaf, place) for leaf in leaves])
 
 
 #: The error of an index where there is no item.
-_OUTSIDE: Final = "list index out of range"
+OUTSIDE: Final = "list index out of range"
 
 
 def item_content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool]]:

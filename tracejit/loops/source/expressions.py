@@ -91,9 +91,19 @@ class InLoops(Transformer):
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         return call(name, node.values[0], *map(thunk, node.values[1:]), at=node)
 
+    def test(self, node: ast.expr) -> Any:
+        """Rewrite `node`, of whose value only the truth counts."""
+        if not isinstance(node, ast.BoolOp) or not _is_deferrable(*node.values):
+            return self.visit(node)
+        name = "both" if isinstance(node.op, ast.And) else "either"
+        values = [self.test(value) for value in node.values]
+        return call(name, values[0], *map(thunk, values[1:]), at=node)
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        self.generic_visit(node)
-        return call("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
+        if not isinstance(node.op, ast.Not):
+            self.generic_visit(node)
+            return node
+        return call("not_", self.test(node.operand), at=node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         self.generic_visit(node)
@@ -108,7 +118,8 @@ class InLoops(Transformer):
         return call("compare", listed, node.left, *map(thunk, node.comparators), at=node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        self.generic_visit(node)
+        node.test = self.test(node.test)
+        node.body, node.orelse = self.visit(node.body), self.visit(node.orelse)
         if not _is_deferrable(node.body, node.orelse):
             return node
         return call("choose", node.test, thunk(node.body), thunk(node.orelse), at=node)

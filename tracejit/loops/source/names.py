@@ -183,6 +183,19 @@ def _list_of(node: Any) -> str:
     return ""
 
 
+def changed_list(node: ast.Call) -> str:
+    """The name of which `node` calls a method that changes lists, empty without."""
+    function = node.func
+    is_method = isinstance(function, ast.Attribute) and function.attr in _CHANGING
+    return getattr(function.value, "id", "") if is_method else ""  # type: ignore[attr-defined]
+
+
+def changed_heap(node: ast.Call) -> str:
+    """The name that `node` hands to a function of ``heapq`` as the heap, empty without."""
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    return getattr(node.args[0], "id", "") if name in _OF_HEAPS and node.args else ""
+
+
 def _collect_assigned(node: Any, names: set[str]) -> None:
     """Add what `node`, in which no statements stand, binds in its scope."""
     if isinstance(node, ast.Lambda):
@@ -203,6 +216,9 @@ def _collect_assigned(node: Any, names: set[str]) -> None:
         _collect_assigned(child, names)
 
 
+#: Methods that change lists, and functions that change heaps.
+_CHANGING = frozenset(("append", "clear", "extend", "insert", "pop", "popleft"))
+_OF_HEAPS = frozenset(("heapify", "heappop", "heappush", "heappushpop", "heapreplace"))
 #: Nodes that contain statements.
 _COMPOUND = (
     *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Match, ast.match_case),

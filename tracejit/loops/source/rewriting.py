@@ -20,7 +20,15 @@ from .descriptions import Statement, described, mark
 from .exits import lower_function, lower_loop
 from .expressions import Everywhere, InLoops, Iterations, call, operator_name, thunk
 from .liveness import Liveness
-from .names import NameTable, NodeNames, parameters, rebound_inside, written_in_place
+from .names import (
+    NameTable,
+    NodeNames,
+    changed_heap,
+    changed_list,
+    parameters,
+    rebound_inside,
+    written_in_place,
+)
 from .refusals import refusal
 from .syntax import (
     COMPREHENSIONS,
@@ -235,23 +243,24 @@ class FunctionRewriter:
             run = call("for_", iterated, _name(name, loop, ast.Load()), described, at=loop)
         else:
             function = _function(name, [], names, body, loop)
-            test = thunk(InLoops().visit(loop.test))
+            test = thunk(InLoops().test(loop.test))
             run = call("while_", test, _name(name, loop, ast.Load()), described, at=loop)
         return [function, placed(ast.Expr(run), loop)]
 
     def _grows(self, loop: ast.For | ast.While, flag: str) -> bool:
-        """Whether a condition decides if or how often `loop` appends to a list that it does nothing else
-        with."""
+        """Whether a condition decides if or how often `loop` appends to a list, or changes it otherwise."""
         inner = self._names.of(*loop.body)
-        lists = (inner.appended - inner.used) & self._variables
-        if not lists:
-            return False
-        ifs = [node for node in walk(loop) if isinstance(node, ast.If)]
-        return (
-            bool(flag)
-            or isinstance(loop, ast.While)
-            or any(self._names.of(node).appended & lists for node in ifs)
-        )
+        is_conditional = bool(flag) or isinstance(loop, ast.While)
+        if is_conditional and (inner.appended - inner.used) & self._variables:
+            return True
+        nodes = list(walk(loop))
+        parts = loop.body if is_conditional else [node for node in nodes if isinstance(node, _CONDITIONAL)]
+        calls = [node for part in parts for node in walk(part) if isinstance(node, ast.Call)]
+        changed = [
+            *map(changed_list, calls),
+            *[changed_heap(node) for node in nodes if isinstance(node, ast.Call)],
+        ]
+        return not self._variables.isdisjoint(changed)
 
     def _conditional(self, node: ast.If) -> list[ast.stmt]:
         behind = self._liveness.behind[node]
@@ -280,7 +289,7 @@ class FunctionRewriter:
             name = f"_tj_{label}_{number}"
             functions.append(_function(name, [], names, self._inside(statements), statements[0]))
             arguments.append(_name(name, node, ast.Load()))
-        run = call("if_", InLoops().visit(node.test), *arguments, described, at=node.test)
+        run = call("if_", InLoops().test(node.test), *arguments, described, at=node.test)
         return [*functions, placed(ast.Expr(run), node)]
 
     def _describe(self, statement: Statement, at: ast.AST) -> ast.expr:
@@ -292,6 +301,7 @@ def _has_jumps_inside(statement: ast.stmt) -> bool:
     return not isinstance(statement, (ast.Return, *SCOPES)) and has_jumps([statement])
 
 
+_CONDITIONAL = (ast.If, ast.While)
 _LOOPS = (ast.For, ast.While)
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 
