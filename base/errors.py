@@ -496,8 +496,8 @@ class ErrorStateError(AliasedError):
 
 
 class RepeatedEffectError(UncompilableError):
-    """A call that cannot run as compiled, since the function has effects, which would happen once more where a
-    list of a loop needs more room than it has."""
+    """A call that cannot run as compiled, since the function has effects, which would happen once more where
+    a list of a loop needs more room than it has."""
 
     advice = "move the effects, or the loop, to a function that is called outside"
 

@@ -101,7 +101,7 @@ def _settled(
 def constant_of(value: Value, defs: Definitions) -> Any:
     """The number that `value` holds everywhere, or None where it is not a uniform constant."""
     instruction = defs.get(value)
-    if instruction is not None and instruction.op.name == "broadcast":
+    while instruction is not None and instruction.op.name == "broadcast":
         instruction = defs.get(instruction.operands[0])
     if instruction is not None and instruction.op.name == "full":
         return instruction.attrs["value"]

@@ -123,7 +123,14 @@ def _gamma_parts(m: Evaluator, x: Any) -> tuple[Any, Any]:
     return power, power * (scale + scale * factor)
 
 
-def _gamma(m: Evaluator, x: Any) -> Any:
+def _scale(m: Evaluator, x: Any) -> Any:
+    """A power of two by which gamma x is a number of full precision also where it is tiny, close to poles."""
+    return m.where(x < (-20.0 if m.is_single else -100.0), 2.0 ** (60 if m.is_single else 200), 1.0)
+
+
+def _gamma(m: Evaluator, x: Any, *, scaled: bool = False) -> Any:
+    """gamma x, times `_scale` if `scaled`."""
+
     def small(size: Any) -> Any:
         # gamma x = gamma(1 + x) / x
         lifted = m.where(size < 1.0, size + 1.0, size)
@@ -140,9 +147,9 @@ def _gamma(m: Evaluator, x: Any) -> Any:
         return m.where(size < 1.0, value / size, value), 1.0
 
     def large(size: Any) -> Any:
-        return _gamma_parts(m, m.min(size, end + 10.0))
+        return _gamma_parts(m, m.min(size, end + margin))
 
-    end = 35.05 if m.is_single else 171.7  # from here on gamma overflows
+    end, margin = (35.05, 10.0) if m.is_single else (171.7, 20.0)  # from the end on gamma overflows
     size = m.abs(x)
     whole = m.eq(m.floor(size), size) & (size < 24.0)  # factorials that are floats are exact
     first, second = m.choose((size,), ((size < 12.0) | whole, small), large)
@@ -150,11 +157,12 @@ def _gamma(m: Evaluator, x: Any) -> Any:
     positive = m.where(size < end, value, math.inf)
 
     def negative(x: Any, first: Any, second: Any) -> Any:
-        result = math.pi / (x * -sin_pi(m, x)) / first / second
+        top = _scale(m, x) * math.pi if scaled else math.pi
+        result = top / (x * -sin_pi(m, x)) / first / second
         result = m.where(m.eq(m.floor(x), x), math.nan, result)
         tiny = m.copysign(0.0, sin_pi(m, x * 0.5) * -1.0)
         return m.where(
-            x > -_pole_end(m), 1.0 / x, m.where((x < -end - 10.0) & (m.floor(x) < x), tiny, result)
+            x > -_pole_end(m), 1.0 / x, m.where((x < -end - margin) & (m.floor(x) < x), tiny, result)
         )
 
     return m.choose(
@@ -167,9 +175,9 @@ def gamma_of(m: Evaluator, x: Any) -> Any:
     """gamma x of numbers or jets."""
     if not isinstance(x, Jet):
         return _gamma(m, x)
-    value = _gamma(m, x.value)
-    logarithm = log_gamma_of(m, x)
-    return m.exp(logarithm - logarithm.value) * value
+    # close to poles, derivatives are large where the value is too small for a number
+    value, logarithm = _gamma(m, x.value, scaled=True), log_gamma_of(m, x)
+    return m.exp(logarithm - logarithm.value) * value * (1.0 / _scale(m, x.value))
 
 
 def _digamma(m: Evaluator, x: Any) -> Any:

@@ -41,12 +41,10 @@ def whole_exponent(
     exponent: Value, defs: Mapping[Value, Instruction]
 ) -> Callable[[Any, Planes], Planes] | None:
     """The power with `exponent`, where that is a whole constant whose power NumPy computes by products."""
-    definition = defs.get(exponent)
-    if definition is not None and definition.op.name == "broadcast":
-        definition = defs.get(definition.operands[0])
-    if definition is None or definition.op.name != "full":
+    constant = constant_of(exponent, defs)
+    if constant is None:
         return None
-    number = complex(definition.attrs["value"])
+    number = complex(constant)
     if number.imag or not number.real or number.real % 1 or abs(number.real) >= _MAX_FACTORS:
         return None
     whole = int(number.real)

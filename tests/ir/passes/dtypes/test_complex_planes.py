@@ -64,3 +64,11 @@ def test_loops_and_choices(program: Callable[..., Any], size: int) -> None:
     batched = tj.jit(tj.vmap(program))(*[np.stack([x, 2 * x]) for x in operands])
     twice = [program(*[tj.asarray(factor * x) for x in operands]) for factor in (1, 2)]
     np.testing.assert_allclose(batched, [value.item() for value in twice], rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1), (2, 3, 1)])
+def test_whole_powers_of_a_batch_are_products(shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 4 - 3j, np.complex64)
+    for power in (2, 3, -2):
+        batched = tj.jit(tj.vmap(lambda z, power=power: z**power))(x)
+        np.testing.assert_array_equal(batched.numpy(), tj.jit(lambda z, power=power: z**power)(x).numpy())
