@@ -474,6 +474,12 @@ class ListRoomError(TracejitError):
     """A list of a loop gets more items than compiled code has room for: the call is compiled with more."""
 
 
+class MissingKeyError(TracejitError, KeyError):
+    """A dict or set of a compiled loop does not have a key."""
+
+    __str__ = TracejitError.__str__
+
+
 class AliasedError(TracejitError):
     """A call that cannot run as compiled, since what the function writes has another name as well.
 
@@ -515,6 +521,7 @@ _CHECKED: Final[dict[str, type[TracejitError]]] = {
     "ZeroDivisorError": ZeroDivisorError,
     "DomainError": DomainError,
     "ListRoomError": ListRoomError,
+    "MissingKeyError": MissingKeyError,
 }
 
 

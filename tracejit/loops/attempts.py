@@ -47,7 +47,7 @@ from .carries import (
     zero_of,
 )
 from .lists.appends import Appends
-from .lists.buffered_lists import ChangesListError
+from .lists.buffers import ChangesListError
 from .lists.stacked_lists import as_tested, check_containers
 from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before

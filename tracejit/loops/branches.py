@@ -23,7 +23,7 @@ from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists.appends import APPENDED, FLAG, BranchAppends
-from .lists.buffered_lists import is_searched
+from .lists.buffers import is_searched
 from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin

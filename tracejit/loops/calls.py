@@ -13,7 +13,7 @@ import functools
 import math
 import operator
 import types
-from collections import deque
+from collections import Counter, defaultdict, deque
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,17 +23,20 @@ from ..base.loading import LazyModule
 from ..base.user_code import is_user_file
 from ..frontend.libraries.library import GENERATORS, handles_state
 from ..frontend.libraries.origins import is_own, is_user_function
+from ..pytree import tree_leaves
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from ..tracing.inlined_calls import inlined
 from .lists import heaps
-from .lists.buffered_lists import BufferedList, ChangesListError
+from .lists.buffered_dicts import BufferedDict, BufferedSet
+from .lists.buffered_lists import BufferedList
+from .lists.buffers import ChangesListError
 from .lists.stacked_lists import StackedList
 from .reports import CURRENT, LoopError
 from .scipy_functions import handed_on
 from .source.functions import inner_copy, is_checked
 from .stand_ins import STAND_INS
-from .variables import is_integer
+from .variables import is_integer, is_traced
 
 if TYPE_CHECKING:
     from ..numpy_random import traced as draws
@@ -53,6 +56,7 @@ _PURE_MODULES: Final = (math, cmath, operator)
 _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
     deque: frozenset(("copy", "count", "index")),
+    set: frozenset(("copy", "union", "intersection", "difference", "issubset", "issuperset", "isdisjoint")),
     list: frozenset(("copy", "count", "index")),
     tuple: frozenset(("count", "index")),
 }
@@ -81,7 +85,7 @@ def checked_callee(function: Any) -> Any:
         return _builtin(function)
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
         return function
-    if function in (list, dict, deque):
+    if function in (list, dict, deque, set, defaultdict, Counter):
         return _making_fresh(function)
     if isinstance(function, type):
         if (
@@ -219,7 +223,7 @@ def _builtin(function: Any) -> Any:
             return function
     elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
         return function
-    elif isinstance(owner, (dict, list, tuple, deque)):
+    elif isinstance(owner, (dict, list, tuple, deque, set)):
         return _method_of_container(function, type(owner))
     if isinstance(owner, np.ndarray) and function.__name__ not in (
         "fill",
@@ -239,8 +243,8 @@ def note_change(function: Any) -> None:
     if containers.groups:
         containers.note_changes()
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, (list, dict, deque)):
-        kind = next(kind for kind in (list, dict, deque) if isinstance(owner, kind))
+    if isinstance(owner, (list, dict, deque, set)):
+        kind = next(kind for kind in (list, dict, deque, set) if isinstance(owner, kind))
         if function.__name__ not in _PURE_METHODS[kind]:
             containers.write(owner)
 
@@ -254,15 +258,36 @@ def checked_method(method: Any) -> Any:
 def _method_of_container(method: Any, kind: type) -> Any:
     """A method of a list, dict or tuple: `kind` is the type whose methods without effects it may be."""
     owner = method.__self__
-    if method.__name__ in _PURE_METHODS.get(kind, ()) or CURRENT.session.is_fresh(owner):
+    if _is_carried(owner):
         return method
-    if isinstance(owner, BufferedList) and owner.is_buffered:
+    if issubclass(kind, (dict, set)):
+        method = _with_plain_keys(method)
+    if method.__name__ in _PURE_METHODS.get(kind, ()) or CURRENT.session.is_fresh(owner):
         return method
     if isinstance(owner, list) and method.__name__ == "append":
         problem = "it appends to a list that it also reads, or that another name refers to"
         raise ChangesListError(problem, id(owner))
     problem = f"it calls {kind.__name__}.{method.__name__}, whose effects are not known"
-    raise ChangesListError(problem, id(owner)) if isinstance(owner, (list, deque)) else LoopError(problem)
+    raise ChangesListError(problem, id(owner))
+
+
+def _is_carried(value: Any) -> bool:
+    """Whether `value` is a container whose items are in arrays."""
+    if isinstance(value, (BufferedDict, BufferedSet)):
+        return True
+    return isinstance(value, BufferedList) and value.is_buffered
+
+
+def _with_plain_keys(method: Any) -> Any:
+    """A `method` of a dict or set, which becomes one that loops carry where a key is traced."""
+
+    @functools.wraps(method)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if arguments and any(map(is_traced, tree_leaves(arguments[0]))):
+            raise ChangesListError(f"it calls {method.__qualname__} of what is traced", id(method.__self__))
+        return method(*arguments, **options)
+
+    return call
 
 
 def checked_target(value: Any) -> Any:
@@ -272,11 +297,14 @@ def checked_target(value: Any) -> Any:
     if not isinstance(value, Tensor):
         if isinstance(value, (bool, int, float, complex, str, tuple, np.generic)):
             return value  # they have new values, not changed ones
-        if CURRENT.session.is_fresh(value) or (isinstance(value, BufferedList) and value.is_buffered):
+        if _is_carried(value):
+            return value
+        if CURRENT.session.is_fresh(value):
             return value
         kind = list if isinstance(value, StackedList) else type(value)
         problem = f"it writes a {kind.__name__} in place"
-        raise ChangesListError(problem, id(value)) if kind in (list, deque) else LoopError(problem)
+        is_container = isinstance(value, (list, deque, dict))
+        raise ChangesListError(problem, id(value)) if is_container else LoopError(problem)
     return value
 
 

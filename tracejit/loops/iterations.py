@@ -27,6 +27,7 @@ from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
+from .lists.buffered_dicts import BufferedDict
 from .lists.buffered_lists import BufferedList
 from .lists.stacked_lists import StackedList
 from .reports import LoopError
@@ -244,6 +245,8 @@ def steps_of(iterable: Any) -> Steps | None:
         return Steps(len(iterable), [], lambda k, _: _at(start, step, k))
     if isinstance(iterable, Range):
         return _steps_of_range(iterable)
+    if isinstance(iterable, BufferedDict):
+        iterable = iterable.keys()
     if isinstance(iterable, StackedList):
         return _steps_of_list(iterable)
     if isinstance(iterable, (Tensor, np.ndarray)):
@@ -280,10 +283,12 @@ def steps_of(iterable: Any) -> Steps | None:
     return None
 
 
-def lists_in(iterable: Any) -> list[BufferedList]:
+def lists_in(iterable: Any) -> list[Any]:
     """The lists along which a loop along `iterable` goes, and which steps could change."""
     if isinstance(iterable, BufferedList):
         return [iterable]
+    if hasattr(iterable, "entries"):  # of a dict, or of its keys, values and items
+        return [iterable.entries]
     inner = getattr(iterable, "inner", ())
     return [found for part in (inner if isinstance(inner, tuple) else (inner,)) for found in lists_in(part)]
 

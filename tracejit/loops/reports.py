@@ -64,6 +64,11 @@ class Session:
         self.attempts = 0
         #: Number of sides of traced conditions around the code that runs.
         self.sides = 0
+        #: Number of loops around the code that runs that could not be compiled: in them, lists are Python's.
+        self.unrolled = 0
+        #: Number of first tests of ``while`` loops that run. Their operands are not asked for
+        #: their values.
+        self.first_tests = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
         #: The arrays of lists of Python numbers that loops write in place, by identity.
@@ -81,12 +86,26 @@ class Session:
         self.untyped: frozenset[str] = frozenset()
         #: The optional values that tests tell to be there; see `optional_values`.
         self.presences: dict[Any, Any] = {}
+        #: The arrays of containers that loops write in place, all by the identity of each.
+        self._beside: dict[int, list[Any]] = {}
         #: Identities of the lists and dicts that traced code has made, by tracer.
         self._fresh: WeakTable[Any, set[int]] = WeakTable()
         self._reports: dict[LoopReport, None] = {}
         self._warned: set[str] = set()
         #: The number of operations before a loop, by the line of the loop.
         self._starts: dict[str, int] = {}
+
+    def note_container(self, arrays: list[Any], *, has_numbers: bool) -> None:
+        """Note the `arrays` of a container that loops write in place, and whether it has Python's numbers
+        alone."""
+        for array in arrays:
+            self._beside[id(array)] = arrays
+        if has_numbers:
+            self.number_arrays.update({id(array): array for array in arrays})
+
+    def arrays_beside(self, array: Any) -> list[Any]:
+        """The arrays of the container of which `array` is one: a change of it writes most of them."""
+        return self._beside.get(id(array), [])
 
     def note_fresh(self, value: Any) -> None:
         """Note that the running code has made `value`, a list or dict."""

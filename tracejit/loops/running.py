@@ -13,15 +13,10 @@ from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, TestWrites, UnsteadyError
-from .lists.buffered_lists import (
-    ChangesListError,
-    Conversions,
-    ListLayoutError,
-    UntypedItemsError,
-    is_searched,
-)
+from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched
+from .lists.conversions import Conversions
 from .lists.stacked_lists import as_tested
-from .reports import CURRENT, Session, where
+from .reports import CURRENT, LoopError, Session, where
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched
 from .variables import Variables, is_traced
@@ -110,7 +105,7 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         return
     reason = ""
     start = len(tracer.body)
-    value = as_tested(test())
+    value = _first_test(test, session)
     loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
     depends, computes = (is_traced(value), False) if is_traced(value) or not value else _depends(loop)
     if computes and not depends:  # of few steps, the test may be a number because results are shapes
@@ -136,7 +131,7 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
             if statement.flag and variables.get(statement.flag):
                 return
             start = len(tracer.body)
-            value = as_tested(test())
+            value = _first_test(test, session)
             end = len(tracer.body)
             if is_traced(value) or value:
                 loop = LoopStatement(statement, variables, body, None, test, starts=value is True)
@@ -146,6 +141,19 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
         reason = note(statement, session, _reason(error))
     for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
         pass
+
+
+def _first_test(test: Callable[[], Any], session: Session) -> Any:
+    """The value of the test of a ``while`` before its first step. Where it can, what it is made of is not
+    asked for values."""
+    session.first_tests += 1
+    try:
+        return as_tested(test())
+    except LoopError:  # of a part that is not compiled
+        pass
+    finally:
+        session.first_tests -= 1
+    return as_tested(test())
 
 
 def _grows(statement: Statement, session: Session) -> bool:

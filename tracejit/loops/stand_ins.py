@@ -96,7 +96,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 def _length(value: Any) -> Any:
     """``len``; of what a traced mask selects, and of a list that grows under conditions, a traced number."""
-    if isinstance(value, StackedList):
+    if isinstance(value, StackedList) or (isinstance(value, (dict, set)) and hasattr(value, "length")):
         return value.length()
     return value.shape[0] if hasattr(value, "apply_selected") else len(value)
 

@@ -16,13 +16,16 @@ from ..array.operands import as_tensor
 from ..base.errors import TraceError
 from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
+from ..pytree import tree_leaves
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.handled_errors import RaisedInLoopError
 from . import iterations
 from .branches import chosen, conditional
 from .calls import Subarray, checked_callee, checked_method, checked_target, note_change
-from .lists.buffered_lists import BufferedList, ChangesListError, is_searched
+from .lists.buffered_dicts import BufferedDict, BufferedSet
+from .lists.buffered_lists import BufferedList
+from .lists.buffers import ChangesListError, is_searched
 from .lists.stacked_lists import StackedList, as_tested
 from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
@@ -214,7 +217,7 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is None or STATE.tracer is None:
             return function
-        of_container = isinstance(getattr(function, "__self__", None), (list, dict, deque))
+        of_container = isinstance(getattr(function, "__self__", None), (list, dict, deque, set))
         if of_container or STATE.tracer.merged_containers.groups:
             note_change(function)
         if session.attempts or (session.sides and (function is list or function is dict)):
@@ -259,6 +262,15 @@ class Runtime(Comprehensions):
 
     def target(self, value: Any) -> Any:
         """`value`, whose items are about to be written."""
+        value = self._target(value)
+        is_plain = isinstance(value, dict) and not isinstance(value, BufferedDict)
+        return (
+            _WrittenItems(value)
+            if is_plain and STATE.tracer is not None and STATE.tracer.is_region
+            else value
+        )
+
+    def _target(self, value: Any) -> Any:
         session = CURRENT.session
         if session is None or STATE.tracer is None:
             return value
@@ -287,9 +299,9 @@ class Runtime(Comprehensions):
             return value if value.selection() is not None else _stacked_or_list(value)
         if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
             return _Numbers(value)
-        if type(value) is list:
-            return _ListItems(value)
-        return _Items(value) if isinstance(value, defaultdict) else value
+        if type(value) is list or (isinstance(value, dict) and not isinstance(value, BufferedDict)):
+            return _ContainerItems(value)
+        return value
 
     def part(self, value: Any, index: Any, to_write: bool) -> Any:
         """``value[index]``, an item of which is read or written."""
@@ -308,7 +320,7 @@ class Runtime(Comprehensions):
 
     def augmented(self, name: str, value: Any, operand: Any) -> Any:
         """The new value of a variable after an augmented assignment with the operator `name`."""
-        value = self.target(value)
+        value = self._target(value)
         return getattr(operator, f"i{name.rstrip('_')}")(value, operand)
 
     def attribute_target(self, value: Any) -> Any:
@@ -316,7 +328,7 @@ class Runtime(Comprehensions):
         session = CURRENT.session
         if session is not None and session.attempts:
             raise LoopError(f"it sets an attribute of a {type(value).__name__}")
-        return self.target(value)
+        return self._target(value)
 
 
 class _Numbers(tuple[Any, ...]):
@@ -333,29 +345,42 @@ class _Numbers(tuple[Any, ...]):
         return number
 
 
-class _ListItems:
-    """The items of a list, which becomes one that loops carry where an index is traced."""
+class _ContainerItems:
+    """The items of a list or dict, which becomes one that loops carry where an index is traced. Of a
+    `defaultdict`, no read in a traced step makes another item."""
 
-    def __init__(self, items: list[Any]) -> None:
+    def __init__(self, items: Any) -> None:
         self._items = items
 
     def __getitem__(self, index: Any) -> Any:
-        if is_traced(index) and is_integer(index):
-            problem = "it reads a list at an index that it needs as a Python integer"
+        is_list = isinstance(self._items, list)
+        if is_integer(index) and is_traced(index) if is_list else any(map(is_traced, tree_leaves(index))):
+            kind = (
+                "a list at an index that it needs as a Python integer"
+                if is_list
+                else "a dict by a traced key"
+            )
+            raise ChangesListError(f"it reads {kind}", id(self._items))
+        if isinstance(self._items, defaultdict) and index not in self._items:
+            problem = "it reads an item that a defaultdict does not have, and gets by that"
             raise ChangesListError(problem, id(self._items))
         return self._items[index]
 
 
-class _Items:
-    """The items that a `defaultdict` has, of which no read in a traced step makes another."""
+class _WrittenItems(_ContainerItems):
+    """The items of a dict that are written, which becomes one that loops carry where a key is traced."""
 
-    def __init__(self, items: defaultdict[Any, Any]) -> None:
-        self._items = items
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check(key)
+        self._items[key] = value
 
-    def __getitem__(self, key: Any) -> Any:
-        if key not in self._items:
-            raise LoopError("it reads an item that a defaultdict does not have, and gets by that")
-        return self._items[key]
+    def __delitem__(self, key: Any) -> None:
+        self._check(key)
+        del self._items[key]
+
+    def _check(self, key: Any) -> None:
+        if any(map(is_traced, tree_leaves(key))):
+            raise ChangesListError("it writes a dict by a traced key", id(self._items))
 
 
 def _is_structured(test: Any) -> bool:
@@ -373,7 +398,11 @@ def _as_test(value: Any) -> Any:
     """`value` as it is tested; whether there is something in what is traced otherwise than as a tensor."""
     if isinstance(value, OptionalValue):
         return value.is_true()
-    return as_tested(value) if STATE.tracer is not None and STATE.tracer.is_region else value
+    tracer, session = STATE.tracer, CURRENT.session
+    is_traced_once = tracer is not None and (
+        tracer.is_region or (session is not None and session.first_tests)
+    )
+    return as_tested(value) if is_traced_once else value
 
 
 def _contains(value: Any, container: Any) -> Any:
@@ -382,7 +411,20 @@ def _contains(value: Any, container: Any) -> Any:
         selection = container.selection()
         if selection is not None and selection.ndim == 1:
             return (selection == value).any()
+    if isinstance(container, (dict, set)) and any(map(is_traced, tree_leaves(value))):
+        if isinstance(container, (BufferedDict, BufferedSet)):
+            return container.has(value)
+        if not container:
+            return False
+        if STATE.tracer.is_region:
+            raise ChangesListError("it looks for what is traced in a dict or set", id(container))
     return contains(value, container)
+
+
+def _is_first_test(value: Any) -> bool:
+    """Whether a traced `value` is a part of the first test of a loop."""
+    session = CURRENT.session
+    return session is not None and session.first_tests > 0 and is_traced(value)
 
 
 def _as_operand(value: Any) -> Any:
@@ -402,7 +444,7 @@ def _conjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callabl
     """``value and more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        if _is_structured(value):
+        if _is_structured(value) or _is_first_test(value):
             present = presence(value).if_true
             second = _Tested(with_values(thunk, present), operand)
             value = chosen(truth(value), second, _constantly(value))
@@ -418,7 +460,7 @@ def _disjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callabl
     """``value or more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        if _is_structured(value):
+        if _is_structured(value) or _is_first_test(value):
             present = presence(value).if_false
             second = _Tested(with_values(thunk, present), operand)
             value = chosen(truth(value), _constantly(value), second)

@@ -43,8 +43,12 @@ def watched(iterable: Iterable[Any], statement: Statement, session: Session, rea
     """The items of an unrolled loop, which warns where it becomes much code."""
     tracer, warned = STATE.tracer, False
     start = len(tracer.body)
-    for item in iterable:
-        yield item
-        if not warned and len(tracer.body) - start > MANY_OPERATIONS:
-            warned = True
-            session.warn(where(statement), len(tracer.body) - start, reason)
+    session.unrolled += bool(reason)
+    try:
+        for item in iterable:
+            yield item
+            if not warned and len(tracer.body) - start > MANY_OPERATIONS:
+                warned = True
+                session.warn(where(statement), len(tracer.body) - start, reason)
+    finally:
+        session.unrolled -= bool(reason)

@@ -18,7 +18,7 @@ from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
 from ..tape.views import base_of, views_of
 from ..tensors.tensor import Tensor, wrap
-from .reports import LoopError
+from .reports import CURRENT, LoopError
 from .source.exits import RETURNED
 
 #: The value of a variable without a value.
@@ -152,10 +152,13 @@ class WrittenTensors:
         base = base_of(tensor)
         if any(base is other for other in self.bases):
             raise LoopError("two variables share the memory of an array that is written in place")
-        self.bases.append(base)
-        STATE.tracer.outdate(base._data)
-        if not base.shape:
-            STATE.tracer.note_array(base)
+        for tensor in (base, *CURRENT.session.arrays_beside(base)):
+            if any(tensor is other for other in self.bases) or not STATE.tracer.owns(tensor._data):
+                continue
+            self.bases.append(tensor)
+            STATE.tracer.outdate(tensor._data)
+            if not tensor.shape:
+                STATE.tracer.note_array(tensor)
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is a tensor in this memory."""

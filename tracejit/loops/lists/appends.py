@@ -24,7 +24,7 @@ from ..origins import ContainerOrigins, Origin, is_new
 from ..reports import CURRENT, LoopError
 from ..variables import Content, Variables
 from .blocks import Block, Column, in_one_column, joined
-from .buffered_lists import ChangesListError
+from .buffers import ChangesListError
 from .stacked_lists import StackedList, item_content
 
 
