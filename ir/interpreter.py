@@ -73,11 +73,17 @@ def interpret_watched(
                 results = [values[result] for result in instruction.results]
                 watch(InterpreterStep(instruction, operands, results, rounds))
             else:
-                _run_watched(instruction, values, watch, rounds)
+                run_watched(instruction, values, watch, rounds)
     return [values[result] for result in function.results]
 
 
-def _run_watched(instruction: Instruction, values: dict[Value, Any], watch: Any, rounds: Any) -> None:
+def run_watched(
+    instruction: Instruction,
+    values: dict[Value, Any],
+    watch: Callable[[InterpreterStep], None],
+    rounds: tuple[tuple[Instruction, int], ...] = (),
+) -> None:
+    """`run_instruction` of one with regions, which calls `watch` as `interpret_watched` does."""
     entered: dict[Function, int] = {}
 
     def call(region: Function, arrays: Sequence[Any]) -> list[Any]:

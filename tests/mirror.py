@@ -247,7 +247,8 @@ UNMIRRORED: Final[Mapping[str, str]] = {
         "arrays attempts branches calls carries conversion iterations maths origins reports running "
         "scalars scipy_functions stand_ins statements variables"
     ),
-    "tracejit/loops/lists": "appends blocks buffered_lists functions heaps stacked_lists",
+    "tracejit/loops/lists": "appends blocks buffered_dicts buffered_lists buffers "
+    "conversions functions hashing heaps stacked_lists",
     "tracejit/loops/source": (
         "definitions descriptions exits expressions functions liveness names refusals rewriting syntax"
     ),

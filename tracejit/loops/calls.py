@@ -53,6 +53,8 @@ _PURE_BUILTINS: Final = frozenset(
     )
 )  # fmt: skip
 _PURE_MODULES: Final = (math, cmath, operator)
+#: Classes of containers that steps make and change.
+_MADE: Final = frozenset((list, dict, deque, set, defaultdict, Counter))
 _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
     deque: frozenset(("copy", "count", "index")),
@@ -69,6 +71,8 @@ def checked_callee(function: Any) -> Any:
         stand_in = STAND_INS.get(function)
     except TypeError:  # not hashable
         stand_in = None
+    if isinstance(function, type) and function in _MADE:
+        return _making_fresh(stand_in or function)
     if stand_in is not None:
         return stand_in
     if isinstance(function, FunctionType):
@@ -85,8 +89,6 @@ def checked_callee(function: Any) -> Any:
         return _builtin(function)
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
         return function
-    if function in (list, dict, deque, set, defaultdict, Counter):
-        return _making_fresh(function)
     if isinstance(function, type):
         if (
             function in _PURE_BUILTINS

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from ..base.errors import DTypeError, ShapeError, TracejitError
+from ..base.errors import ConcretizationError, DTypeError, ShapeError, TracejitError
 from ..base.loading import load_module
 from ..state import STATE
 from ..tape.modes import untaped
@@ -149,7 +149,7 @@ def _first_test(test: Callable[[], Any], session: Session) -> Any:
     session.first_tests += 1
     try:
         return as_tested(test())
-    except LoopError:  # of a part that is not compiled
+    except (LoopError, ConcretizationError):  # of a part that is not compiled
         pass
     finally:
         session.first_tests -= 1

@@ -101,6 +101,12 @@ def _length(value: Any) -> Any:
     return value.shape[0] if hasattr(value, "apply_selected") else len(value)
 
 
+def _list(*arguments: Any) -> Any:
+    """``list``; of a list or deque whose length is traced, another such list."""
+    block = arguments[0].block if len(arguments) == 1 and isinstance(arguments[0], StackedList) else None
+    return list(*arguments) if block is None or block.flags is None else StackedList((), block)
+
+
 def _divmod(x: Any, y: Any) -> Any:
     return (x // y, x % y) if is_traced(x) or is_traced(y) else divmod(x, y)
 
@@ -317,6 +323,7 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     builtins.float: as_float,
     builtins.complex: as_complex,
     builtins.len: _length,
+    builtins.list: _list,
     builtins.round: _round,
     builtins.isinstance: _is_instance,
     builtins.type: _type,

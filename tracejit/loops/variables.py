@@ -152,8 +152,9 @@ class WrittenTensors:
         base = base_of(tensor)
         if any(base is other for other in self.bases):
             raise LoopError("two variables share the memory of an array that is written in place")
-        for tensor in (base, *CURRENT.session.arrays_beside(base)):
-            if any(tensor is other for other in self.bases) or not STATE.tracer.owns(tensor._data):
+        beside = [other for other in CURRENT.session.arrays_beside(base) if STATE.tracer.owns(other._data)]
+        for tensor in (base, *beside):
+            if any(tensor is other for other in self.bases):
                 continue
             self.bases.append(tensor)
             STATE.tracer.outdate(tensor._data)

@@ -14,22 +14,29 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..base.errors import ConcretizationError
+from ..base.loading import LazyModule
 from ..base.records import record
 from ..callback_results import KeptResults
-from ..ir.dataflow import has_effect, silent
+from ..ir.dataflow import acts, has_effect, silent
 from ..ir.dtypes import is_differentiable
-from ..ir.graph import Instruction, Location, Value
-from ..ir.interpreter import run_instruction
+from ..ir.graph import Function, Instruction, Location, Value
+from ..ir.interpreter import InterpreterStep, run_instruction, run_watched
+from ..ir.registry import Kind
 from ..location import user_location
 from ..state import STATE
 from ..tensors.tensor import Array, Tensor
 
 if TYPE_CHECKING:
+    from ..runtime import executable
     from .tracer import Tracer
+else:
+    executable = LazyModule("..runtime.executable", __package__)
 
 #: The largest number of decisions of one path: a loop that decides in each step should be a structured one
 #: long before.
 MAX_DECISIONS: Final = 10_000
+#: The number of instructions of a loop that are interpreted, for a decision, before the loop is compiled.
+_MAX_INTERPRETED: Final = 20_000
 #: Most values that are followed from a value to decided ones.
 _MAX_FOLLOWED: Final = 64
 
@@ -159,9 +166,39 @@ class Branches:
         try:
             with np.errstate(all="ignore"):
                 for instruction in instructions:
-                    run_instruction(instruction, self._known)
+                    if instruction.op.kind in (Kind.SCAN, Kind.WHILE):
+                        _run_loop(instruction, self._known)
+                    else:
+                        run_instruction(instruction, self._known)
         finally:
             STATE.callback_results = outer
+
+
+class _IsLong(Exception):
+    """The interpreter has run many instructions of a loop."""
+
+
+def _run_loop(loop: Instruction, values: dict[Value, Any]) -> None:
+    """Add the results of `loop` to `values`: by compiled code, if the interpreter takes long and nothing in
+    the loop must not run twice."""
+    operands = tuple(dict.fromkeys(loop.operands))
+    part = Function("loop", operands, (loop,), loop.results)
+    if acts(part):
+        run_instruction(loop, values)
+        return
+    count = 0
+
+    def watch(_: InterpreterStep) -> None:
+        nonlocal count
+        count += 1
+        if count > _MAX_INTERPRETED:
+            raise _IsLong
+
+    try:
+        run_watched(loop, values, watch)
+    except _IsLong:
+        results = executable.Executable(part).run([values[operand] for operand in operands])
+        values.update(zip(loop.results, results, strict=True))
 
 
 def array_of(holder: Any) -> Any:

@@ -328,6 +328,79 @@ def test_gradients_flow_through_lists() -> None:
         assert slope[k] == pytest.approx((kept(moved[0]) - kept(moved[1])) / (2 * step), abs=1e-6)
 
 
+@case(np.sort(np.abs(X)), np.sort(np.abs(X)) + 0.1)
+def merged_intervals(a, b):
+    out = []
+    for i in range(len(a)):
+        if not out or a[i] > out[-1][1]:
+            out.append((a[i], b[i]))
+        else:
+            out[-1] = (out[-1][0], max(out[-1][1], b[i]))
+    return out, len(out)
+
+
+@case(X)
+def both_ends(x):
+    queue, total = deque([0]), 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            queue.appendleft(i)
+        else:
+            queue.append(i)
+        if len(queue) > 5:
+            total += x[queue.pop()] - x[queue.popleft()]
+    kept = list(queue)
+    kept.append(7)
+    return total, len(queue), kept
+
+
+@case(X)
+def two_tests_of_a_list(x):
+    stack, total, k = [], 0.0, 0
+    for v in x:
+        while stack and stack[-1] < v:
+            stack.pop()
+        stack.append(v)
+    while stack and k < 6:
+        total += stack.pop()
+        k += 1
+    return total, k
+
+
+@case(X)
+def numbers_at_first(x):
+    items, total = list(range(30)), 0.0
+    while len(items) > 3:
+        total += x[items.pop()]
+    return total
+
+
+def test_items_that_nothing_uses_are_checked() -> None:
+    def emptied(x, seen):
+        stack, queue = [], deque()
+        for i in range(len(x)):
+            seen[i] = len(stack)
+            if x[i] > 0:
+                stack.append(x[i])
+                queue.append(i)
+            elif x[i] > -2:
+                stack.pop()
+            else:
+                queue.popleft()
+        return len(stack), len(queue)
+
+    for x in ([-1.0, -1.0], [1.0, -1.0, -1.0], [-3.0, 1.0], [1.0, -1.0]):
+        ours, theirs = np.full(3, -1), np.full(3, -1)
+        try:
+            expected: Any = emptied(np.array(x), theirs)
+        except IndexError:
+            with pytest.raises(IndexError, match="pop from"):
+                tj.jit(emptied)(np.array(x), ours)
+        else:
+            assert tuple(plain(tj.jit(emptied)(np.array(x), ours))) == expected
+        np.testing.assert_array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -36,7 +36,7 @@ from .buffers import (
 )
 from .stacked_lists import OUTSIDE, StackedList, flat_list, list_of
 
-#: What deques have and lists have not, beside what is here.
+#: Methods of deques that lists do not have, and that are not compiled.
 _OF_DEQUES: Final = ("extendleft", "maxlen", "rotate")
 _POPPED: Final = "pop from empty list"
 

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...array import creation
 from ...array.joining import stack
-from ...array.operands import cast, filled, given_as_scalar, run
+from ...array.operands import cast, constant_of, filled, given_as_scalar, run
 from ...base.records import record
 from ...control.carry import is_weak
 from ...ir.dtypes import INT64, DType
@@ -119,7 +118,7 @@ def checked(place: Any, fails: Any, error: str) -> Tensor:
 def line_of(leaves: Sequence[Any], dtype: DType) -> Any:
     """The numbers `leaves` as an array, which is a constant where none is traced."""
     if not any(map(is_traced, leaves)):
-        return creation.array(np.array([np.asarray(leaf) for leaf in leaves], dtype))
+        return constant_of(np.array([np.asarray(leaf) for leaf in leaves], dtype))
     lift = STATE.tracer.lift
     tensors = [leaf if isinstance(leaf, Tensor) else wrap(lift(leaf)) for leaf in leaves]
     return stack([cast(tensor, dtype) for tensor in tensors])

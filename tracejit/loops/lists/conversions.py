@@ -12,7 +12,7 @@ from .buffered_dicts import BufferedDict, BufferedSet, EntryType, entry_type
 from .buffered_lists import BufferedDeque, BufferedList
 from .buffers import GUESSES, ChangesListError, ListLayoutError, UntypedItemsError, leaves_of
 
-#: What makes the values of a ``defaultdict`` that can be carried.
+#: Makers of the values of a ``defaultdict`` that can be carried.
 _FACTORIES: Final = (int, float, bool)
 
 
