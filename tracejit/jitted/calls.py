@@ -27,6 +27,12 @@ from ..tape.saved import Packed, SavedHooks, unpacked
 from ..tensors.tensor import Tensor, wrap
 
 
+def needs_room(function: Function) -> bool:
+    """Whether compiled code of `function` may end with a ListRoomError, so that the call runs again."""
+    error = f"{ListRoomError.__name__}:"
+    return any(step.op is CHECK and step.attrs["error"].startswith(error) for step in function.instructions())
+
+
 class CompiledFunction:
     """A Function with its executable and its derivatives, each made when first needed."""
 
@@ -55,11 +61,7 @@ class CompiledFunction:
     def needs_room(self) -> bool:
         """Whether it may end with a ListRoomError."""
         if self._needs_room is None:
-            error = f"{ListRoomError.__name__}:"
-            self._needs_room = any(
-                step.op is CHECK and step.attrs["error"].startswith(error)
-                for step in self.function.instructions()
-            )
+            self._needs_room = needs_room(self.function)
         return self._needs_room
 
     @property

@@ -44,7 +44,7 @@ from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .argument_writes import CompiledOnlyError, FailedCall, WritesRank0
 from .call_traces import trace_call
-from .calls import CompiledFunction
+from .calls import CompiledFunction, needs_room
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .disabling import jit_is_disabled
 from .exporting import Carriable, Exportable
@@ -408,6 +408,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             warn_of_frozen(self._name, uses)
             result, writes = traced.rest
             reused = donated | (writes.positions if writes else frozenset())
+            if needs_room(traced.function):  # where that lacks, the call runs again on the same arrays
+                reused = frozenset()
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
             if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
                 raise HandledError(f"{self._name}: {problem}")

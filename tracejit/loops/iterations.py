@@ -27,7 +27,7 @@ from ..ir.registry import OPS
 from ..state import STATE
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import RegionTracer
-from .lists.buffered_dicts import BufferedDict
+from .lists.buffered_dicts import BufferedDict, DictView
 from .lists.buffered_lists import BufferedList
 from .lists.stacked_lists import StackedList
 from .reports import LoopError
@@ -287,7 +287,7 @@ def lists_in(iterable: Any) -> list[Any]:
     """The lists along which a loop along `iterable` goes, and which steps could change."""
     if isinstance(iterable, BufferedList):
         return [iterable]
-    if hasattr(iterable, "entries"):  # of a dict, or of its keys, values and items
+    if isinstance(iterable, (BufferedDict, DictView)):
         return [iterable.entries]
     inner = getattr(iterable, "inner", ())
     return [found for part in (inner if isinstance(inner, tuple) else (inner,)) for found in lists_in(part)]

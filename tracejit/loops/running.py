@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
-from ..base.errors import ConcretizationError, DTypeError, ShapeError, TracejitError
+from ..base.errors import DTypeError, ShapeError, TracejitError
 from ..base.loading import load_module
 from ..state import STATE
 from ..tape.modes import untaped
@@ -16,7 +16,7 @@ from .carries import LoopStatement, TestWrites, UnsteadyError
 from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched
 from .lists.conversions import Conversions
 from .lists.stacked_lists import as_tested
-from .reports import CURRENT, LoopError, Session, where
+from .reports import CURRENT, Session, where
 from .source.descriptions import Statement
 from .unrolled import SHORT, watched
 from .variables import Variables, is_traced
@@ -144,16 +144,13 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
 
 
 def _first_test(test: Callable[[], Any], session: Session) -> Any:
-    """The value of the test of a ``while`` before its first step. Where it can, what it is made of is not
-    asked for values."""
+    """The value of the test of a ``while`` before its first step, whose operands are not asked for values
+    where they can be compiled."""
     session.first_tests += 1
     try:
         return as_tested(test())
-    except (LoopError, ConcretizationError):  # of a part that is not compiled
-        pass
     finally:
         session.first_tests -= 1
-    return as_tested(test())
 
 
 def _grows(statement: Statement, session: Session) -> bool:

@@ -37,6 +37,7 @@ from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
 from ..tensors.tensor import Tensor
+from .lists.buffered_dicts import BufferedDict, BufferedSet
 from .lists.functions import FUNCTIONS, of_lists
 from .lists.stacked_lists import StackedList
 from .maths import MATH
@@ -96,7 +97,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 def _length(value: Any) -> Any:
     """``len``; of what a traced mask selects, and of a list that grows under conditions, a traced number."""
-    if isinstance(value, StackedList) or (isinstance(value, (dict, set)) and hasattr(value, "length")):
+    if isinstance(value, (StackedList, BufferedDict, BufferedSet)):
         return value.length()
     return value.shape[0] if hasattr(value, "apply_selected") else len(value)
 

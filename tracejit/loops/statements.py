@@ -13,7 +13,7 @@ import numpy as np
 
 from ..array import creation
 from ..array.operands import as_tensor
-from ..base.errors import TraceError
+from ..base.errors import ConcretizationError, TraceError
 from ..dispatch.dispatch import apply
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
@@ -421,12 +421,6 @@ def _contains(value: Any, container: Any) -> Any:
     return contains(value, container)
 
 
-def _is_first_test(value: Any) -> bool:
-    """Whether a traced `value` is a part of the first test of a loop."""
-    session = CURRENT.session
-    return session is not None and session.first_tests > 0 and is_traced(value)
-
-
 def _as_operand(value: Any) -> Any:
     """`value`, an operand of ``and`` or ``or`` whose result may be it."""
     if isinstance(value, StackedList) and as_tested(value) is not value and STATE.tracer.is_region:
@@ -444,11 +438,9 @@ def _conjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callabl
     """``value and more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        if _is_structured(value) or _is_first_test(value):
-            present = presence(value).if_true
-            second = _Tested(with_values(thunk, present), operand)
-            value = chosen(truth(value), second, _constantly(value))
-            note_presence(value, Presence(if_true=(*present, *second.known.if_true)))
+        result = _compiled(value, functools.partial(_both, value, thunk, operand))
+        if result is not _ASKED:
+            value = result
         elif not value:
             return value
         else:
@@ -456,20 +448,46 @@ def _conjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callabl
     return value
 
 
+def _both(value: Any, thunk: Callable[[], Any], operand: Callable[[Any], Any]) -> Any:
+    present = presence(value).if_true
+    second = _Tested(with_values(thunk, present), operand)
+    result = chosen(truth(value), second, _constantly(value))
+    return note_presence(result, Presence(if_true=(*present, *second.known.if_true)))
+
+
 def _disjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any]) -> Any:
     """``value or more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        if _is_structured(value) or _is_first_test(value):
-            present = presence(value).if_false
-            second = _Tested(with_values(thunk, present), operand)
-            value = chosen(truth(value), _constantly(value), second)
-            note_presence(value, Presence(if_false=(*present, *second.known.if_false)))
+        result = _compiled(value, functools.partial(_either, value, thunk, operand))
+        if result is not _ASKED:
+            value = result
         elif value:
             return value
         else:
             value = operand(thunk())
     return value
+
+
+def _either(value: Any, thunk: Callable[[], Any], operand: Callable[[Any], Any]) -> Any:
+    present = presence(value).if_false
+    second = _Tested(with_values(thunk, present), operand)
+    result = chosen(truth(value), _constantly(value), second)
+    return note_presence(result, Presence(if_false=(*present, *second.known.if_false)))
+
+
+def _compiled(value: Any, choice: Callable[[], Any]) -> Any:
+    """``choice()``, which chooses by a traced `value`; `_ASKED` where that is not to be compiled, or in the
+    first test of a loop cannot be, so that the value is asked for."""
+    if _is_structured(value):
+        return choice()
+    session = CURRENT.session
+    if session is None or not session.first_tests or not is_traced(value):
+        return _ASKED
+    try:
+        return choice()
+    except (LoopError, ConcretizationError):
+        return _ASKED
 
 
 def _negated(value: Any) -> Any:
@@ -490,6 +508,10 @@ class _Tested:
         value = self._operand(self._thunk())
         self.known = presence(value)
         return value
+
+
+#: In place of the value of an operator whose operand is asked for its value.
+_ASKED: Final = object()
 
 
 def _nothing() -> None:

@@ -297,6 +297,35 @@ def test_more_items_than_there_is_room_for() -> None:
     assert "more items than there was room for" in str(jitted.explain())
 
 
+def test_more_room_with_donated_arguments() -> None:
+    def summed(x, n):
+        out = [0.0]
+        for i in range(len(x)):
+            x[i] = x[i] + 1.0
+        while len(out) < n:
+            out.append(out[-1] + x[len(out) % 4])
+        return x * out[-1]
+
+    jitted = tj.jit(summed, donate_argnums=0)
+    for n in (4, 3000):
+        x = np.arange(1.0, 65.0)
+        np.testing.assert_allclose(np.asarray(jitted(tj.tensor(x.copy()), n)), summed(x, n))
+
+
+def test_first_tests_draw_once() -> None:
+    def walked(x, rng):
+        steps = 0
+        while rng.random() < 0.8 and x[steps] > -3.0 and steps < 30:
+            steps += 1
+        return steps
+
+    jitted = tj.jit(walked)
+    ours, theirs = np.random.default_rng(4), np.random.default_rng(4)
+    for _ in range(6):
+        assert int(jitted(X, ours)) == walked(X, theirs)
+    assert ours.random() == theirs.random()
+
+
 def test_more_room_in_gradients() -> None:
     def decayed(x, n):
         out = [x]

@@ -14,7 +14,7 @@ from ...array.indexing.access import getitem
 from ...array.operands import cast, filled, run
 from ...base.records import record
 from ...control.carry import symbol
-from ...ir.dtypes import BOOL, INT64
+from ...ir.dtypes import BOOL, INT64, UINT64
 from ...pytree import flatten, register_pytree_node
 from ...state import STATE
 from ...tensors.tensor import Tensor
@@ -61,7 +61,7 @@ class EntryType:
 def entry_type(key: Any, value: Any = None) -> EntryType:
     """The type of an entry; without a `value` of one of a set. Raises LoopError where there can be none."""
     kind = leaves_of(key)[1]
-    if any(dtype.kind not in "biu" for dtype, _ in kind.leaves):
+    if any(dtype.kind not in "biu" or dtype is UINT64 for dtype, _ in kind.leaves):
         raise LoopError(_KEYS)
     return EntryType(kind, None if value is None else leaves_of(value)[1])
 
@@ -190,10 +190,10 @@ class Entries:
             structure = flatten(tuple([part.structure.unflatten([0] * len(own)) for part, own in parts]))[1]
         there = run("logical_and", self._alive != 0, places(self.room) < read(self._count))
         column = Column(structure, [run("copy", leaf) for leaf in leaves], weak)
-        return _View(self, Block([column], self.room, there))
+        return DictView(self, Block([column], self.room, there))
 
 
-class _View(StackedList):
+class DictView(StackedList):
     """The keys, values or entries of a dict, which a loop that goes along them does not change."""
 
     def __init__(self, entries: Entries, block: Block) -> None:
@@ -210,6 +210,8 @@ def _refuse(name: str) -> Any:
 
 class BufferedDict(dict[Any, Any]):
     """A dict whose entries are in arrays that loops write in place."""
+
+    has_traced_length = True
 
     __hash__ = None
 
@@ -333,6 +335,8 @@ class BufferedSet(set[Any]):
     """A set whose entries are in arrays that loops write in place. Nothing goes along them: their order is
     not that of CPython's sets."""
 
+    has_traced_length = True
+
     __hash__ = None
 
     def __init__(self, items: Iterable[Any], kind: EntryType | None, room: int) -> None:
@@ -443,7 +447,7 @@ def _plain_key(key: Any) -> Any:
     return tuple(map(_plain_key, key)) if isinstance(key, tuple) else key.item()
 
 
-register_pytree_node(_View, flat_list, list_of)
+register_pytree_node(DictView, flat_list, list_of)
 register_pytree_node(BufferedDict, lambda value: ((value.keys(), value.values()), None), _assembled)
 register_pytree_node(BufferedSet, lambda value: ((value.entries.items("keys"),), None), _assembled)
 register_pytree_node(DictParts, lambda value: (value.parts, None), _assembled)

@@ -178,8 +178,9 @@ def as_tested(value: Any) -> Any:
     """`value` as a loop tests it: of a list, whether there are items."""
     if isinstance(value, StackedList):
         return value.length() > 0
-    if isinstance(value, (dict, set)) and hasattr(value, "length"):
-        return value.length() > 0
+    if isinstance(value, (dict, set)) and getattr(type(value), "has_traced_length", False) is True:
+        carried: Any = value
+        return carried.length() > 0
     return bool(value) if type(value) in (list, deque, dict, set) else value
 
 
