@@ -47,7 +47,7 @@ from .carries import (
     zero_of,
 )
 from .lists.appends import Appends
-from .lists.buffers import ChangesListError
+from .lists.buffers import ChangesListError, untyped
 from .lists.stacked_lists import as_tested, check_containers
 from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
@@ -426,7 +426,7 @@ class _Attempt:
                     raise BecomesFloat(len(leaves))
                 leaves.append(leaf)
         if CURRENT.session.untyped_items is not None:
-            raise CURRENT.session.untyped_items
+            raise untyped()
         self.container_ends = self._origins_of_containers()
         items, flags = self.appends.leave(lambda leaf: is_weak(tracer, leaf), counter, self.length)
         self.appends.check_apart(self.container_ends)

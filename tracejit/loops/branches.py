@@ -23,7 +23,7 @@ from ..tape.views import base_of, chain_of
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.tracer import tracing
 from .lists.appends import APPENDED, FLAG, BranchAppends
-from .lists.buffers import is_searched
+from .lists.buffers import is_searched, untyped
 from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
@@ -216,7 +216,7 @@ def merged(
                 raise
             is_left_out = True  # the other side may tell what is appended
     if is_left_out:
-        raise CURRENT.session.untyped_items
+        raise untyped()
     if appends is not None:
         appended = _aligned([contents, arrays, origins], appends.counts(), place)
         names = _with_appended(names, place, appended)

@@ -13,7 +13,7 @@ from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
 from . import iterations
 from .carries import LoopStatement, TestWrites, UnsteadyError
-from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched
+from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched, untyped
 from .lists.conversions import Conversions
 from .lists.stacked_lists import as_tested
 from .reports import CURRENT, Session, where
@@ -52,10 +52,10 @@ def _trace_for(
         iterations.ask_for_bounds(iterable)
     try:
         steps = iterations.steps_of(iterable)
-    except UntypedItemsError as untyped:
+    except UntypedItemsError:
         if not _in_region():
             raise
-        session.untyped_items = untyped
+        session.untyped_items = untyped()
         return
     if steps is None:
         reason = note(statement, session, f"it iterates over a {type(iterable).__name__}; {_ITERABLES}")
@@ -204,7 +204,7 @@ def _attempted(loop: LoopStatement, session: Session, which: str) -> Exception |
     session.attempts += 1
     tracer = STATE.tracer
     merged_error = tracer.merged_error
-    untyped, session.untyped_items = session.untyped_items, None
+    around, session.untyped_items = session.untyped_items, None
     try:
         text = attempts.trace_loop(loop)
     except Exception as error:  # of the user's, too: what raises in a branch need not run
@@ -217,7 +217,7 @@ def _attempted(loop: LoopStatement, session: Session, which: str) -> Exception |
         return error.with_traceback(None)  # which would keep lists alive
     finally:
         session.attempts -= 1
-        session.untyped_items = untyped
+        session.untyped_items = around
     session.note(where(loop.statement), "compiled", text + which)
     return None
 

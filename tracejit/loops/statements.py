@@ -510,7 +510,7 @@ class _Tested:
         return value
 
 
-#: In place of the value of an operator whose operand is asked for its value.
+#: A mark instead of the value of an operator whose operand is asked for its value.
 _ASKED: Final = object()
 
 
