@@ -73,6 +73,14 @@ class MaskedSelection(Protocol):
     def written_through(self, view: Any, plan: Any, value: Any, mode: str, name: str, /) -> Any: ...
 
 
+class TracedSlices(Protocol):
+    """Slices between traced ends."""
+
+    def mask_of(self, part: slice, extent: int, /) -> Any: ...
+    def moved(self, x: Any, mask: Any, /) -> Any: ...
+    def traced_slice(self, view: Any, axis: int, part: slice, /) -> Any: ...
+
+
 class Sized(Protocol):
     """Results whose size is given, where it would follow from values."""
 
@@ -138,6 +146,7 @@ NUMPY_SIGNATURES: Final = Provided[NumpySignatures]("NumPy's signatures")
 NUMPY_OPTIONS: Final = Provided[NumpyOptions]("NumPy's options")
 UFUNC_METHODS: Final = Provided[UfuncMethods]("methods of ufuncs")
 NAN_AWARE: Final = Provided[NanAware]("reductions without NaN")
+TRACED_SLICES: Final = Provided[TracedSlices]("slices between traced ends")
 MASKED_SELECTION: Final = Provided[MaskedSelection]("selections by traced masks")
 SIZED: Final = Provided[Sized]("results of a given size")
 ELEMENT_ORDER: Final = Provided[ElementOrder]("orders of elements")

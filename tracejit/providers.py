@@ -16,6 +16,7 @@ provided.NUMPY_OPTIONS.provide(".array.numpy_calls.options", __package__)
 provided.UFUNC_METHODS.provide(".array.numpy_calls.ufunc_methods", __package__)
 provided.NAN_AWARE.provide(".array.aggregates.nan_aware", __package__)
 provided.MASKED_SELECTION.provide(".array.selection.masked_selection", __package__)
+provided.TRACED_SLICES.provide(".array.selection.slices", __package__)
 provided.SIZED.provide(".array.selection.sized", __package__)
 provided.ELEMENT_ORDER.provide(".array.assembly.element_order", __package__)
 provided.LOOK_FOR_ANOMALIES.provide(".profiling.nonfinite", __package__, "look_for_anomalies")
@@ -35,7 +36,7 @@ if TYPE_CHECKING:  # what is provided is what is asked for
     from .array.aggregates import nan_aware
     from .array.assembly import element_order
     from .array.numpy_calls import options, signatures, ufunc_methods
-    from .array.selection import masked_calls, masked_selection, sized
+    from .array.selection import masked_calls, masked_selection, sized, slices
     from .carried import carried
     from .codegen.lowering import capabilities as code_capabilities
     from .export import methods
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # what is provided is what is asked for
     UFUNC_METHODS: provided.UfuncMethods = ufunc_methods
     NAN_AWARE: provided.NanAware = nan_aware
     MASKED_SELECTION: provided.MaskedSelection = masked_selection
+    TRACED_SLICES: provided.TracedSlices = slices
     SIZED: provided.Sized = sized
     ELEMENT_ORDER: provided.ElementOrder = element_order
     LOOK_FOR_ANOMALIES: Callable[[bool], None] = look_for_anomalies

@@ -19,11 +19,20 @@ def window(tracer: Tracer, start: Any, stop: Any, extent: int) -> int | None:
         return None
     first = affine(tracer, start)
     size = affine(tracer, stop).plus(first, -1).number
-    low = high = first.constant
-    for counter, factor in first.scalars:
-        reach = factor * (tracer.integers.counts.get(counter, extent + 2) - 1)
+    return size if size is not None and size >= 0 and _is_between(tracer, first, extent - size) else None
+
+
+def lies_within(tracer: Tracer, integer: Any, extent: int) -> bool:
+    """Whether `integer` is from 0 to `extent` in each step."""
+    return _is_between(tracer, affine(tracer, integer), extent)
+
+
+def _is_between(tracer: Tracer, form: Affine, extent: int) -> bool:
+    low = high = form.constant
+    for counter, factor in form.scalars:
+        reach = factor * (tracer.integers.counts.get(counter, max(extent, 0) + 2) - 1)
         low, high = low + min(reach, 0), high + max(reach, 0)
-    return size if size is not None and low >= 0 and size >= 0 and high + size <= extent else None
+    return low >= 0 and high <= extent
 
 
 def affine(tracer: Tracer, integer: Any) -> Affine:

@@ -20,7 +20,7 @@ from ...ir.dtypes import BOOL, INT64, DType
 from ...ir.graph import Value
 from ...ir.registry import OPS, Attrs, Builtin
 from ...ir.types import Shape, broadcastable
-from ...provided import MASKED_SELECTION
+from ...provided import MASKED_SELECTION, TRACED_SLICES
 from ...state import STATE
 from ...tape.plans import Composite, Written
 from ...tape.views import IndexedStep, share, step_of
@@ -38,7 +38,7 @@ from ..operands import (
     reshaped,
     run,
 )
-from .keys import KeyPlan, known_plan, name_of_key, numbers_first, plan_key, window_first
+from .keys import KeyPlan, between_traced_ends, known_plan, name_of_key, numbers_first, plan_key, window_first
 from .parts import frozen, key_of_whole, selects_part
 from .writing import adopt, before, check_writeable, count_write, recorded, replace, writes_memory
 
@@ -81,6 +81,11 @@ def _traced_view(x: Tensor, key: Any) -> Tensor:
     whole = key_of_whole(x, key)
     if whole is not None and whole[0]._data is not whole[2]:  # which was written through the view
         return _traced_view(whole[0], whole[1])
+    cut = between_traced_ends(x.shape, key)
+    if cut is not None:
+        first, axis, ends = cut
+        view = x if first is None else _traced_view(x, first)
+        return TRACED_SLICES().traced_slice(view, axis, ends)  # type: ignore[no-any-return]
     part = _by_plan(x, key)
     if part.shape or _has_ellipsis(key):  # without, one element is a scalar
         if selects_part(key):
@@ -221,6 +226,13 @@ def folded_at(name: str, x: Tensor, key: Any, value: Any, mode: str) -> Tensor:
 
 def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") -> Tensor:
     """`x` with `value` set or folded in at `key`, as a new tensor."""
+    cut = between_traced_ends(x.shape, key)
+    if cut is not None:
+        first, axis, ends = cut
+        view = x if first is None else _by_plan(x, first)
+        mask = TRACED_SLICES().mask_of(ends, view.shape[axis])
+        view = written_at(name, view, (*[slice(None)] * axis, mask), value, mode)
+        return view if first is None else written_at(name, x, first, view)
     parts = numbers_first(key) or window_first(x.shape, key)
     if parts is not None:
         return written_at(name, x, parts[0], written_at(name, _by_plan(x, parts[0]), parts[1], value, mode))

@@ -222,6 +222,36 @@ def window_first(shape: Shape, key: Any) -> tuple[Any, Any] | None:
     return None
 
 
+def between_traced_ends(shape: Shape, key: Any) -> tuple[Any, int, slice] | None:
+    """``x[key]`` as the part of ``x[first]`` along an axis that a slice of traced ends selects, whose length
+    differs between the steps of a loop: `first`, None for all of `x`, the axis, and the slice. None for other
+    keys."""
+    if not is_tracing() or not STATE.tracer.is_region:
+        return None
+    items = list(key) if type(key) is tuple else [key]
+    places = [
+        place
+        for place, item in enumerate(items)
+        if isinstance(item, slice) and (is_integer_symbol(item.start) or is_integer_symbol(item.stop))
+    ]
+    if len(places) != 1 or len(items) > len(shape):
+        return None
+    (place,) = places
+    part = items[place]
+    plain = all(type(item) is int or isinstance(item, slice) or is_integer_symbol(item) for item in items)
+    ends = [part.start, part.stop]
+    known = all(end is None or is_integer_symbol(end) or type(end) is int for end in ends)
+    if not plain or not known or part.step not in (None, 1):
+        return None
+    windows: Any = load_module("...tracing.windows", __package__)
+    start, stop = 0 if ends[0] is None else ends[0], shape[place] if ends[1] is None else ends[1]
+    if windows.window(STATE.tracer, start, stop, shape[place]) is not None:
+        return None
+    items[place] = slice(None)
+    is_all = all(isinstance(item, slice) and item == slice(None) for item in items)
+    return None if is_all else tuple(items), sum(isinstance(item, slice) for item in items[:place]), part
+
+
 def is_integer_symbol(item: Any) -> bool:
     """Whether `item` is a traced integer."""
     return isinstance(item, Tensor) and item.is_traced and item.ndim == 0 and item.dtype.kind in "iu"

@@ -28,8 +28,9 @@ from ..elementwise.floats import where as where_of
 from ..indexing.access import getitem
 from ..numpy_calls.protocol import public_function
 from ..operands import broadcast, cast, choice, filled, floating, reshaped, run
-from . import positions
-from .masked_selection import Selection, aligned, is_elementwise, is_same, of_frame, refused
+from . import positions, slices
+from .masked_selection import Selection, aligned, is_elementwise, of_frame, refused
+from .masks import ends_of, is_same
 
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
 #: Functions beside reductions that work on each line along an axis by itself.
@@ -258,6 +259,10 @@ def element(x: Selection, key: Any, *, is_there: bool = False) -> Any:
     """``x[key]``, of which the first entry counts selected elements. Compiled code raises IndexError where
     there are not so many; where the caller says that it `is_there`, another element is in its place."""
     index, *rest = key if isinstance(key, tuple) else (key,)
+    if ends_of(x._mask) is not None:
+        entries, axis = x._entries(key)
+        entries[axis] = slices.place_of(x, entries[axis], is_there=is_there)
+        return getitem(x._whole, tuple(entries))
     if x._first:
         raise refused()
     size = x._mask.size

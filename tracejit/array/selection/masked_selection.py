@@ -8,7 +8,6 @@ gradient, reaches nothing. Where the number itself is needed there is an error.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
@@ -20,10 +19,9 @@ from ...arguments.errors import SelectionError
 from ...base.errors import DTypeError
 from ...dispatch.dispatch import apply
 from ...ir.dtypes import BOOL, INT64, DType, is_inexact, result_type
-from ...ir.graph import Instruction, Value
 from ...ir.registry import Attrs, Kind, Op
 from ...location import user_location
-from ...provided import MASKED_CALLS
+from ...provided import MASKED_CALLS, TRACED_SLICES
 from ...pytree import register_pytree_node
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
@@ -31,6 +29,7 @@ from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, choice, filled, kind_of, reshaped, run
+from .masks import is_same, symbol_of
 from .sized import unique
 
 _ALL: Final = slice(None)
@@ -242,7 +241,7 @@ def _selection(view: Tensor, plan: KeyPlan, name: str, value: Any) -> Selection:
     moved = plan.place != mask.first and np.ndim(value) > 0
     if others or plan.indices or moved or STATE.tracer is None:
         raise refused(f"{name}: a traced mask beside other indices")
-    fixed = wrap(_symbol(mask.tensor))  # which stays as it is when the user writes to the mask
+    fixed = wrap(symbol_of(mask.tensor))  # which stays as it is when the user writes to the mask
     return Selection(fixed, mask.first, view)
 
 
@@ -264,15 +263,25 @@ def aligned(values: Sequence[Any], *, pads: bool = True) -> tuple[list[Any], Fra
     `pads`, traced arrays are 1 where nothing is selected."""
     first, *others = [value for value in values if isinstance(value, Selection)]
     for other in others:
-        if not is_same(first._mask, other._mask):
-            raise refused("an operation on what two masks select")
         if other._after != first._after:
             raise refused()
     dtypes = [first.dtype, *[other.dtype for other in others]]
     return [
-        value._whole if isinstance(value, Selection) else _beside(value, first, dtypes, pads)
+        at_places(value, first._mask)._whole
+        if isinstance(value, Selection)
+        else _beside(value, first, dtypes, pads)
         for value in values
     ], (first._mask, first._after)
+
+
+def at_places(x: Selection, mask: Tensor) -> Selection:
+    """The elements of `x` in the places that `mask` selects."""
+    if is_same(x._mask, mask):
+        return x
+    other: Selection | None = TRACED_SLICES().moved(x, mask)
+    if other is None:
+        raise refused("an operation on what two masks select")
+    return other
 
 
 def _beside(value: Any, selection: Selection, dtypes: list[DType], pads: bool) -> Any:
@@ -295,55 +304,16 @@ def _beside(value: Any, selection: Selection, dtypes: list[DType], pads: bool) -
     )
 
 
-def _symbol(mask: Tensor) -> Value:
-    return mask._data if isinstance(mask._data, Value) else STATE.tracer.lift(mask)
-
-
-def is_same(mask: Tensor, other: Tensor) -> bool:
-    """Whether two masks are one value, or have been computed in the same way of the same values."""
-    tracer, bodies, outer = STATE.tracer, [], {}
-    while tracer is not None:
-        bodies.append(reversed(tracer.body))
-        outer.update({inner: value for value, inner in getattr(tracer, "captured", {}).items()})
-        tracer = tracer.parent
-    body = itertools.chain(*bodies)
-    producers: dict[Value, Instruction] = {}
-
-    def producer(value: Value) -> Instruction | None:
-        while value not in producers and (instruction := next(body, None)) is not None:
-            producers.update(dict.fromkeys(instruction.results, instruction))
-        return producers.get(value)
-
-    def same(first: Value, second: Value) -> bool:
-        while first in outer:
-            first = outer[first]
-        while second in outer:
-            second = outer[second]
-        if first is second or first.type != second.type:
-            return first is second
-        maker, other_maker = producer(first), producer(second)
-        return (
-            maker is not None
-            and other_maker is not None
-            and (maker.op, maker.attrs) == (other_maker.op, other_maker.attrs)
-            and len(maker.operands) == len(other_maker.operands)
-            and not (maker.results[1:] or maker.regions or maker.op.kind is Kind.HOST)
-            and all(map(same, maker.operands, other_maker.operands))
-        )
-
-    return same(_symbol(mask), _symbol(other))
-
-
 def places(x: Tensor) -> tuple[Selection, ...]:
     """The indices of the elements of `x` that are not zero, along each axis."""
-    mask = wrap(_symbol(cast(x, BOOL)))
+    mask = wrap(symbol_of(cast(x, BOOL)))
     iotas = [run("iota", shape=x.shape, axis=axis, dtype=INT64) for axis in range(x.ndim)]
     return tuple(Selection(mask, 0, iota, axis) for axis, iota in enumerate(iotas))
 
 
 def rows_of_places(x: Tensor) -> Selection:
     """The indices of the elements of `x` that are not zero, one row each."""
-    mask = wrap(_symbol(cast(x, BOOL)))
+    mask = wrap(symbol_of(cast(x, BOOL)))
     columns = [run("iota", shape=(*x.shape, 1), axis=axis, dtype=INT64) for axis in range(x.ndim)]
     return Selection(mask, 0, run("concat", *columns, axis=x.ndim))
 

@@ -22,7 +22,9 @@ from ..indexing.access import getitem
 from ..indexing.taking import take
 from ..numpy_calls.protocol import public_function
 from ..operands import as_tensor, cast, choice, filled, permuted, reshaped, run
-from .masked_selection import Selection, is_same
+from . import slices
+from .masked_selection import Selection, at_places
+from .masks import between, ends_of
 from .sized import kept
 
 #: A call of a function with selections; None where it has no meaning.
@@ -40,14 +42,15 @@ def line_of(x: Any, place: int) -> tuple[Tensor, Tensor]:
 
 def compact(x: Selection) -> tuple[Tensor, Tensor]:
     """The selected elements in front of an array with room for all, and their number."""
+    if ends_of(x._mask) is not None:
+        return slices.in_front(x)
     line, whole = line_of(x, x._first)
     return kept("x[mask]", whole, line, x._first, line.size, 0), reductions.sum(cast(line, INT64))
 
 
 def prefix(axis: int, whole: Tensor, count: Any) -> Selection:
     """The first `count` slices of `whole` along `axis`."""
-    there = run("lt", run("iota", shape=(whole.shape[axis],), axis=0, dtype=INT64), count)
-    return Selection(there, axis, whole).padded()
+    return Selection(between(whole.shape[axis], None, count), axis, whole).padded()
 
 
 def _public(name: str) -> Callable[..., Any]:
@@ -253,10 +256,8 @@ def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, An
     inner = isinstance(x, Selection) and x._first == x.ndim - 1, isinstance(y, Selection) and y._first == 0
     multiply = _public("matmul")
     if all(inner):
-        if not is_same(x._mask, y._mask):
-            return None
         wholes = []
-        for part in pair:
+        for part in (x, at_places(y, x._mask)):
             mask, whole = line_of(part, part._first)
             there = Selection(mask, part._first, whole).chosen()
             wholes.append(choice(there, whole, filled(0, (), part.dtype)))
