@@ -76,9 +76,10 @@ class MaskedSelection(Protocol):
 class TracedSlices(Protocol):
     """Slices between traced ends."""
 
-    def mask_of(self, part: slice, extent: int, /) -> Any: ...
+    def common(self, counts: Sequence[Any], /) -> Any: ...
     def moved(self, x: Any, mask: Any, /) -> Any: ...
-    def traced_slice(self, view: Any, axis: int, part: slice, /) -> Any: ...
+    def read(self, x: Any, first: Any, axis: int, part: slice, source: tuple[Any, Any], /) -> Any: ...
+    def write(self, name: str, x: Any, key: Any, value: Any, mode: str, cut: Any, /) -> Any: ...
 
 
 class Sized(Protocol):
@@ -146,6 +147,7 @@ NUMPY_SIGNATURES: Final = Provided[NumpySignatures]("NumPy's signatures")
 NUMPY_OPTIONS: Final = Provided[NumpyOptions]("NumPy's options")
 UFUNC_METHODS: Final = Provided[UfuncMethods]("methods of ufuncs")
 NAN_AWARE: Final = Provided[NanAware]("reductions without NaN")
+FORI_LOOP: Final = Provided[Callable[..., Any]]("loops along integers")
 TRACED_SLICES: Final = Provided[TracedSlices]("slices between traced ends")
 MASKED_SELECTION: Final = Provided[MaskedSelection]("selections by traced masks")
 SIZED: Final = Provided[Sized]("results of a given size")

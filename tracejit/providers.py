@@ -16,6 +16,7 @@ provided.NUMPY_OPTIONS.provide(".array.numpy_calls.options", __package__)
 provided.UFUNC_METHODS.provide(".array.numpy_calls.ufunc_methods", __package__)
 provided.NAN_AWARE.provide(".array.aggregates.nan_aware", __package__)
 provided.MASKED_SELECTION.provide(".array.selection.masked_selection", __package__)
+provided.FORI_LOOP.provide(".control.loops", __package__, "fori_loop")
 provided.TRACED_SLICES.provide(".array.selection.slices", __package__)
 provided.SIZED.provide(".array.selection.sized", __package__)
 provided.ELEMENT_ORDER.provide(".array.assembly.element_order", __package__)
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # what is provided is what is asked for
     from .array.selection import masked_calls, masked_selection, sized, slices
     from .carried import carried
     from .codegen.lowering import capabilities as code_capabilities
+    from .control.loops import fori_loop
     from .export import methods
     from .live_graph import graph_of
     from .loops.scipy_functions import handed_on
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # what is provided is what is asked for
     UFUNC_METHODS: provided.UfuncMethods = ufunc_methods
     NAN_AWARE: provided.NanAware = nan_aware
     MASKED_SELECTION: provided.MaskedSelection = masked_selection
+    FORI_LOOP: Callable[..., Any] = fori_loop
     TRACED_SLICES: provided.TracedSlices = slices
     SIZED: provided.Sized = sized
     ELEMENT_ORDER: provided.ElementOrder = element_order

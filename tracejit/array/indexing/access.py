@@ -83,9 +83,7 @@ def _traced_view(x: Tensor, key: Any) -> Tensor:
         return _traced_view(whole[0], whole[1])
     cut = between_traced_ends(x.shape, key)
     if cut is not None:
-        first, axis, ends = cut
-        view = x if first is None else _traced_view(x, first)
-        return TRACED_SLICES().traced_slice(view, axis, ends)  # type: ignore[no-any-return]
+        return TRACED_SLICES().read(x, *cut, (x, key))  # type: ignore[no-any-return]
     part = _by_plan(x, key)
     if part.shape or _has_ellipsis(key):  # without, one element is a scalar
         if selects_part(key):
@@ -228,11 +226,7 @@ def written_at(name: str, x: Tensor, key: Any, value: Any, mode: str = "set") ->
     """`x` with `value` set or folded in at `key`, as a new tensor."""
     cut = between_traced_ends(x.shape, key)
     if cut is not None:
-        first, axis, ends = cut
-        view = x if first is None else _by_plan(x, first)
-        mask = TRACED_SLICES().mask_of(ends, view.shape[axis])
-        view = written_at(name, view, (*[slice(None)] * axis, mask), value, mode)
-        return view if first is None else written_at(name, x, first, view)
+        return TRACED_SLICES().write(name, x, key, value, mode, cut)  # type: ignore[no-any-return]
     parts = numbers_first(key) or window_first(x.shape, key)
     if parts is not None:
         return written_at(name, x, parts[0], written_at(name, _by_plan(x, parts[0]), parts[1], value, mode))
@@ -346,6 +340,8 @@ def setitem(x: Tensor, key: Any, value: Any, /) -> None:
         if writes_memory(x, value, "setitem"):
             _write(x, key, value)
         elif x.is_traced:
+            if hasattr(value, "is_at") and value.is_at(x, key):
+                return  # x[key] += y has written it
             whole = key_of_whole(x, key)
             if whole is not None:
                 x, key = whole[:2]

@@ -27,8 +27,9 @@ from ..cumulative import cumsum
 from ..elementwise.floats import where as where_of
 from ..indexing.access import getitem
 from ..numpy_calls.protocol import public_function
-from ..operands import broadcast, cast, choice, filled, floating, reshaped, run
+from ..operands import as_tensor, broadcast, cast, choice, filled, floating, reshaped, run
 from . import positions, slices
+from .each import Each, Gathered, folded
 from .masked_selection import Selection, aligned, is_elementwise, of_frame, refused
 from .masks import ends_of, is_same
 
@@ -98,7 +99,15 @@ def _at_places(function: Callable[..., Any], x: Any, key: Any, *value: Any) -> C
         return None
     # an element that is not selected is no index
     places = [choice(mask, index._whole, filled(0, (), index.dtype)) for index in indices]
-    return lambda: Selection(mask, 0, getitem(x, (*places, *rest)))
+    each = indices[0]._each
+
+    def gathered() -> Selection:
+        result = Selection(mask, 0, getitem(x, (*places, *rest)))
+        if each is not None and len(indices) == 1 and not rest and x.ndim == 1:
+            result._each = Each(Gathered(wrap(as_tensor(x)._data), each.node), each.count)
+        return result
+
+    return gathered
 
 
 def _elementwise(
@@ -178,7 +187,12 @@ def _reduced(call: _Reduction) -> Any:
         raise refused(f"{call.name} of x[mask] with where=")
     if call.name.endswith(("max", "min")):
         options.setdefault("initial", call.extreme())
-    return call.kept(call.function(call.x._whole, axis=call.along, **options))
+    result = call.kept(call.function(call.x._whole, axis=call.along, **options))
+    each = call.x._each
+    if each is None or result.shape or call.options:
+        return result
+    by_element = folded(call.name, each, result.dtype, options.get("initial"))
+    return result if by_element is None else by_element
 
 
 def _with_nothing(value: Any, call: _Reduction) -> Any:

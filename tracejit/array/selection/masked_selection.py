@@ -29,6 +29,7 @@ from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
 from ..operands import SCALARS, as_tensor, assigned, broadcast, cast, choice, filled, kind_of, reshaped, run
+from .each import Computed, Each, node_of
 from .masks import is_same, symbol_of
 from .sized import unique
 
@@ -57,11 +58,12 @@ class Selection:
 
     Of indices that ``nonzero`` gives, `place` is their axis."""
 
-    __slots__ = ("_first", "_mask", "_place", "_whole")
+    __slots__ = ("_each", "_first", "_mask", "_place", "_whole")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, mask: Tensor, first: int, whole: Tensor, place: int | None = None) -> None:
         self._mask, self._first, self._whole, self._place = mask, first, whole, place
+        self._each: Each | None = None
 
     @property
     def _after(self) -> int:
@@ -138,13 +140,17 @@ class Selection:
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Selection) and key.dtype is BOOL:
             part = self._within(key)
-            self._whole = choice(part.chosen(), part.written(value, self.dtype), self._whole)
+            self._take(choice(part.chosen(), part.written(value, self.dtype), self._whole))
             return
         whole, first = self._whole_key(key)
         if first is None:
             raise refused()
         new = Selection(self._mask, first, self._whole[whole]).written(value, self.dtype)
-        self._whole = written_at("setitem", self._whole, whole, new)
+        self._take(written_at("setitem", self._whole, whole, new))
+
+    def _take(self, whole: Tensor) -> None:
+        """These elements are those of `whole` from now on."""
+        self._whole, self._each, self._place = whole, None, None
 
     def _within(self, key: Selection) -> Selection:
         """The elements for which `key`, of as many bools, holds as well."""
@@ -187,6 +193,11 @@ class Selection:
             whole = choice(self.chosen(), x, filled(1, (), x.dtype))
         return Selection(self._mask, self._first, whole)
 
+    def overwritten(self, value: Any) -> Selection:
+        """These elements, which are those of `value` from now on."""
+        self._take(broadcast(value._whole, self._whole.shape))
+        return self
+
     def written(self, value: Any, dtype: DType) -> Tensor:
         """`value` as what is written over these elements, of the whole array."""
         (_, new), _ = aligned((self, value), pads=False)
@@ -200,7 +211,24 @@ class Selection:
         if not is_elementwise(op):
             raise refused(f"{op.name} of x[mask]")
         whole, frame = aligned(operands)
-        return of_frame(frame, apply(op, whole, attrs))
+        result = of_frame(frame, apply(op, whole, attrs))
+        result._each = computed_each(op, operands, attrs)
+        return result
+
+
+def computed_each(op: Op, operands: Sequence[Any], attrs: Attrs) -> Each | None:
+    """`op` of the elements of `operands` by their places; None where they are not known by these."""
+    nodes, counts = [], []
+    for operand in operands:
+        each = operand._each if isinstance(operand, Selection) else None
+        if isinstance(operand, Selection) and each is None:
+            return None
+        node = node_of(operand) if each is None else each.node
+        if node is None:
+            return None
+        nodes.append(node)
+        counts += [] if each is None else [each.count]
+    return Each(Computed(op, tuple(nodes), attrs), TRACED_SLICES().common(counts))
 
 
 def is_elementwise(op: Op) -> bool:
@@ -338,9 +366,7 @@ def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any],
         result = operator(self, other)
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"{result.dtype.name} does not fit x[mask] in place, of dtype {self.dtype.name}")
-        self._whole = broadcast(cast(result._whole, self.dtype), self._whole.shape)
-        self._place = None
-        return self
+        return self.overwritten(run("cast", result, dtype=self.dtype) if result.dtype is not self.dtype else result)
 
     return call
 

@@ -14,7 +14,8 @@ from typing import Any, Final
 import numpy as np
 
 from ...base.errors import ArgumentError
-from ...ir.dtypes import BOOL, INT64, is_inexact
+from ...ir.dtypes import BOOL, INT64, is_inexact, result_type
+from ...ir.registry import OPS
 from ...ir.types import normalize_axis
 from ...tensors.tensor import Tensor
 from .. import reductions
@@ -23,7 +24,8 @@ from ..indexing.taking import take
 from ..numpy_calls.protocol import public_function
 from ..operands import as_tensor, cast, choice, filled, permuted, reshaped, run
 from . import slices
-from .masked_selection import Selection, at_places
+from .each import Each, Reversed, folded
+from .masked_selection import Selection, at_places, computed_each
 from .masks import between, ends_of
 from .sized import kept
 
@@ -142,7 +144,13 @@ def _differences(name: str, x: Selection, n: int = 1, **options: Any) -> Call:
 
 
 def _flipped(name: str, x: Selection, **options: Any) -> Call:
-    return lambda: sliced(x, slice(None, None, -1))
+    def call() -> Selection:
+        result, each = sliced(x, slice(None, None, -1)), x._each
+        if each is not None:
+            result._each = Each(Reversed(each.node, each.count), each.count)
+        return result
+
+    return call
 
 
 #: Functions of each element of one argument by itself, and of tables: the argument.
@@ -256,6 +264,11 @@ def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, An
     inner = isinstance(x, Selection) and x._first == x.ndim - 1, isinstance(y, Selection) and y._first == 0
     multiply = _public("matmul")
     if all(inner):
+        dtype = result_type(x.dtype, y.dtype)
+        factors = [part if part.dtype is dtype else run("cast", part, dtype=dtype) for part in pair]
+        each = computed_each(OPS["mul"], factors, {}) if x.ndim == y.ndim == 1 else None
+        if each is not None and dtype is not BOOL:
+            return lambda: folded("sum", each, dtype, None)
         wholes = []
         for part in (x, at_places(y, x._mask)):
             mask, whole = line_of(part, part._first)

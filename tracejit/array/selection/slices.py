@@ -5,6 +5,7 @@ They are views, as NumPy's: reading one reads the array as it is then, and writi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,21 +15,42 @@ from ...ir.dtypes import INT64
 from ...provided import MASKED_CALLS
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
-from ..indexing.access import getitem, setitem
+from ..indexing.access import getitem, setitem, written_at
 from ..indexing.keys import as_int64, is_integer_symbol
 from ..indexing.taking import take
 from ..operands import as_tensor, run
-from .masked_selection import Selection, refused
+from .each import Each, Read, node_of, read_of, written
+from .masked_selection import Selection, _SelectedShape, refused
 from .masks import between, ends_of, is_same
 
 _ALL: Final = slice(None)
 _UNLIKE: Final = "slices of unlike lengths meet in one operation"
 
 
-def traced_slice(view: Tensor, axis: int, part: slice) -> TracedSlice:
-    """``view[..., part, ...]`` along `axis`, whose ends are numbers or traced."""
-    extent = view.shape[axis]
-    return TracedSlice(view, axis, mask_of(part, extent))
+def read(x: Tensor, first: Any, axis: int, part: slice, source: tuple[Any, Any]) -> TracedSlice:
+    """What `part`, a slice between traced ends, selects of ``x[first]`` along `axis`, where `first` is None for
+    all of it. `source` is the array and the key that the user gave."""
+    view = x if first is None else getitem(x, first)
+    return TracedSlice(view, axis, part, source)
+
+
+def write(name: str, x: Tensor, key: Any, value: Any, mode: str, cut: tuple[Any, int, slice]) -> Tensor:
+    """`x` with `value` at `key`, of which `cut` is the slice between traced ends and the rest."""
+    first, axis, part = cut
+    view = x if first is None else getitem(x, first)
+    target = TracedSlice(view, axis, part, (x, key))
+    each = value._each if isinstance(value, Selection) else None
+    if mode == "set" and target._each is not None:
+        node = node_of(value) if each is None else each.node
+        if node is not None:
+            count = common([target._each.count, *([] if each is None else [each.count])])
+            place = target._each.node
+            new = written(place, Each(node, count)) if isinstance(place, Read) else None
+            if new is not None:
+                return new
+    mask_key = (*[_ALL] * axis, target._mask)
+    inner = written_at(name, view, mask_key, value, mode)
+    return inner if first is None else written_at(name, x, first, inner)
 
 
 def mask_of(part: slice, extent: int) -> Tensor:
@@ -50,21 +72,44 @@ def _end(value: Any, extent: int) -> Any:
 
 
 class TracedSlice(Selection):
-    """The slices of `view` along `axis` that `mask` selects, which is that of the indices between two ends."""
+    """The elements of `part` of `view` along `axis`. `source` is an array and the key that selects them."""
 
-    __slots__ = ("_view",)
+    __slots__ = ("_source", "_view")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, view: Tensor, axis: int, mask: Tensor) -> None:
-        self._view, self._first, self._mask, self._place = view, axis, mask, None
+    def __init__(self, view: Tensor, axis: int, part: slice, source: tuple[Any, Any]) -> None:
+        self._view, self._first, self._place = view, axis, None
+        self._mask = mask_of(part, view.shape[axis])
+        array, key = source
+        self._source = array, key
 
     @property
     def _whole(self) -> Tensor:  # type: ignore[override]
         return Selection(self._mask, self._first, self._view).padded()._whole
 
-    @_whole.setter
-    def _whole(self, new: Tensor) -> None:
-        setitem(self._view, (*[_ALL] * self._first, self._mask), Selection(self._mask, self._first, new))
+    @property
+    def _each(self) -> Each | None:  # type: ignore[override]
+        array, key = self._source
+        node = read_of(array, key if type(key) is tuple else (key,), starts_at(self._mask))
+        return node and Each(node, length(self._mask))
+
+    def _take(self, whole: Tensor) -> None:
+        setitem(self._view, (*[_ALL] * self._first, self._mask), Selection(self._mask, self._first, whole))
+
+    def overwritten(self, value: Any) -> Selection:
+        setitem(*self._source, value)
+        return self
+
+    def is_at(self, array: Any, key: Any) -> bool:
+        """Whether ``array[key]`` gave this."""
+        return self._source[0] is array and self._source[1] is key
+
+    @property
+    def shape(self) -> Any:
+        count = length(self._mask)
+        STATE.tracer.mark_weak(count._data)
+        sizes = self._view.shape
+        return _SelectedShape((*sizes[: self._first], count, *sizes[self._first + 1 :]))
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, Selection):
@@ -77,7 +122,9 @@ class TracedSlice(Selection):
         whole, first = self._whole_key(key)
         if first is None:
             return MASKED_CALLS().element(self, key)
-        return self if self._is_all(whole) else TracedSlice(getitem(self._view, whole), first, self._mask)
+        if self._is_all(whole):
+            return self
+        return self._of(getitem(self._view, whole), first, *self._ends())
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Selection):
@@ -92,7 +139,7 @@ class TracedSlice(Selection):
             entries[place] = place_of(self, part)
             setitem(self._view, tuple(entries), value)
         elif self._is_all(tuple(entries)):
-            setitem(self._view, (*[_ALL] * self._first, self._mask), value)
+            setitem(*self._source, value)
         else:
             super().__setitem__(key, value)
 
@@ -105,8 +152,17 @@ class TracedSlice(Selection):
             raise refused("a step in a slice of a slice of traced ends")
         first, count = starts_at(self._mask), length(self._mask)
         ends = [_counted(part.start, 0, count), _counted(part.stop, count, count)]
-        start, stop = [end if first is None else run("add", end, first) for end in ends]
-        return TracedSlice(self._view, self._first, between(self._mask.size, start, stop))
+        return self._of(
+            self._view, self._first, *[end if first is None else run("add", end, first) for end in ends]
+        )
+
+    def _ends(self) -> tuple[Any, Any]:
+        return starts_at(self._mask), _last(self._mask)
+
+    @staticmethod
+    def _of(view: Tensor, axis: int, start: Any, stop: Any) -> TracedSlice:
+        part = slice(start, stop)
+        return TracedSlice(view, axis, part, (view, (*[_ALL] * axis, part)))
 
 
 def _counted(value: Any, default: Any, count: Any) -> Tensor:
@@ -127,11 +183,19 @@ def starts_at(mask: Tensor) -> Tensor | None:
 
 def length(mask: Tensor) -> Tensor:
     """The number of indices of `mask`, which has two ends."""
+    start, stop = starts_at(mask), _last(mask)
+    return as_tensor(stop) if start is None else run("maximum", run("sub", stop, start), 0)
+
+
+def _first(mask: Tensor) -> Any:
+    start = starts_at(mask)
+    return 0 if start is None else start
+
+
+def _last(mask: Tensor) -> Any:
     ends = ends_of(mask)
     assert ends is not None
-    start, stop = ends
-    stop = as_tensor(mask.size) if stop is None else stop
-    return stop if start is None else run("maximum", run("sub", stop, start), 0)
+    return mask.size if ends[1] is None else ends[1]
 
 
 def in_front(x: Selection) -> tuple[Tensor, Tensor]:
@@ -171,7 +235,7 @@ def moved(x: Selection, mask: Tensor) -> Selection | None:
     if ends is None or ends_of(x._mask) is None:
         return None
     tracer, whole = STATE.tracer, x._whole
-    shift = run("sub", starts_at(x._mask) or 0, starts_at(mask) or 0)
+    shift = run("sub", _first(x._mask), _first(mask))
     if not _as_many(x._mask, mask):
         fails = run("ne", length(x._mask), length(mask))
         shift = wrap(tracer.checked(tracer.lift(shift), tracer.lift(fails), _UNLIKE))
@@ -185,8 +249,22 @@ def _as_many(mask: Tensor, other: Tensor) -> bool:
     windows: Any = load_module("...tracing.windows", __package__)
     forms = []
     for each in (mask, other):
-        ends = ends_of(each)
-        assert ends is not None
-        start, stop = [windows.affine(STATE.tracer, end) for end in (ends[0] or 0, ends[1] or each.size)]
+        start, stop = [windows.affine(STATE.tracer, end) for end in (_first(each), _last(each))]
         forms.append(stop.plus(start, -1))
     return bool(forms[0] == forms[1])
+
+
+def common(counts: Sequence[Any]) -> Any:
+    """The number that all of `counts` are. Compiled code raises ValueError where they are not."""
+    first, *others = counts
+    tracer = STATE.tracer
+    for other in others:
+        if not is_same(as_tensor(first), as_tensor(other)) and not _is_equal(first, other):
+            fails = run("ne", first, other)
+            first = wrap(tracer.checked(tracer.lift(first), tracer.lift(fails), _UNLIKE))
+    return first
+
+
+def _is_equal(first: Any, other: Any) -> bool:
+    windows: Any = load_module("...tracing.windows", __package__)
+    return bool(windows.affine(STATE.tracer, first) == windows.affine(STATE.tracer, other))
