@@ -1,0 +1,188 @@
+"""Computations of each element of a slice between traced ends, by its place: loops along as many as there are.
+
+The mask of a slice has the size of the whole axis, so that what is computed with it takes a time that goes with
+that. Sums, products of two lines and writes take one that goes with the slice: each element is computed at its
+place, in a loop. An array of the mask's size that nothing reads then is never computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from ...base.records import record
+from ...dispatch.dispatch import apply
+from ...ir.dtypes import BOOL, DType
+from ...ir.registry import Attrs, Op
+from ...provided import FORI_LOOP
+from ...tensors.tensor import Tensor, wrap
+from ..indexing.access import getitem, written_at
+from ..indexing.parts import frozen, key_of_whole
+from ..operands import SCALARS, as_tensor, cast, filled, run
+
+
+@record(eq=False)
+class Read:
+    """The element of `source` at `key`, with the place from `start` on as entry `axis` of it."""
+
+    source: Tensor
+    key: tuple[Any, ...]
+    axis: int
+    start: Any
+
+    def key_at(self, place: Tensor) -> tuple[Any, ...]:
+        """The key of the element at `place`."""
+        index = place if self.start is None else run("add", place, self.start)
+        return (*self.key[: self.axis], index, *self.key[self.axis + 1 :])
+
+    def is_at(self, other: Read) -> bool:
+        """Whether both read, or write, the same element at each place."""
+        pairs = [(self.start, other.start), *zip(self.key, other.key, strict=False)]
+        return (
+            self.source._data is other.source._data
+            and (self.axis, len(self.key)) == (other.axis, len(other.key))
+            and all(first is second or _is_one(first, second) for first, second in pairs)
+        )
+
+
+@record(eq=False)
+class Gathered:
+    """The element, or row, of `source` at an index that is computed at the place."""
+
+    source: Tensor
+    index: Node
+
+
+@record(eq=False)
+class Computed:
+    """An elementwise op of what is at the place."""
+
+    op: Op
+    operands: tuple[Node, ...]
+    attrs: Attrs
+
+
+@record(eq=False)
+class Reversed:
+    """What is at the places before `count`, from the last one on."""
+
+    node: Node
+    count: Any
+
+
+#: A number is the same at every place.
+Node: TypeAlias = "Read | Gathered | Computed | Reversed | Tensor | int | float | complex | bool"
+
+
+@record(eq=False)
+class Each:
+    """`node` at the places before `count`."""
+
+    node: Node
+    count: Any
+
+
+def _is_one(first: Any, second: Any) -> bool:
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        return first._data is second._data
+    return type(first) is type(second) and not isinstance(first, Tensor) and bool(first == second)
+
+
+def read_of(x: Tensor, key: tuple[Any, ...], start: Any) -> Read | None:
+    """The elements of the line ``x[key]``, in which one entry is a slice, that goes from `start` on. None where
+    it is no line."""
+    whole = key_of_whole(x, key)
+    if whole is not None:
+        x, key, _ = whole
+    axes = [axis for axis, entry in enumerate(key) if isinstance(entry, slice)]
+    if len(axes) != 1 or len(key) != x.ndim:
+        return None
+    (axis,) = axes
+    return Read(wrap(x._data), frozen((*key[:axis], None, *key[axis + 1 :])), axis, start)
+
+
+def node_of(value: Any) -> Node | None:
+    """An operand beside slices: a number; None for an array."""
+    if type(value) in SCALARS:
+        return value  # type: ignore[no-any-return]
+    return value if isinstance(value, Tensor) and not value.shape else None
+
+
+def at(node: Node, place: Tensor, instead: Mapping[int, Any]) -> Any:
+    """The value of `node` at `place`; nodes that `instead` has by identity are what it has."""
+    if id(node) in instead:
+        return instead[id(node)]
+    if isinstance(node, Read):
+        return getitem(node.source, node.key_at(place))
+    if isinstance(node, Gathered):
+        return getitem(node.source, at(node.index, place, instead))
+    if isinstance(node, Reversed):
+        return at(node.node, run("sub", run("sub", node.count, 1), place), instead)
+    if isinstance(node, Computed):
+        return apply(node.op, tuple([at(operand, place, instead) for operand in node.operands]), node.attrs)
+    return node
+
+
+def _along(count: Any, body: Callable[[Any, Any], Any], first: Any) -> Any:
+    return FORI_LOOP()(0, as_tensor(count), body, first)
+
+
+#: The op by which a reduction takes in one element more, and what it begins with.
+_FOLDS: Final[dict[str, tuple[str, Any]]] = {
+    "all": ("logical_and", True),
+    "any": ("logical_or", False),
+    "max": ("maximum", None),
+    "amax": ("maximum", None),
+    "min": ("minimum", None),
+    "amin": ("minimum", None),
+    "prod": ("mul", 1),
+    "sum": ("add", 0),
+}
+
+
+def folded(name: str, each: Each, dtype: DType, extreme: Any) -> Tensor | None:
+    """The reduction `name`, of the result `dtype`, of the elements; None where there is no such. An extremum
+    of nothing is `extreme`."""
+    if name == "mean":
+        total = folded("sum", each, dtype, None)
+        return run("div", total, cast(as_tensor(each.count), dtype))
+    if name not in _FOLDS:
+        return None
+    op, first = _FOLDS[name]
+    start = filled(extreme if first is None else first, (), dtype)
+
+    def step(place: Tensor, total: Tensor) -> Tensor:
+        element = as_tensor(at(each.node, place, {}))
+        return run(op, total, run("ne", element, 0) if dtype is BOOL and element.dtype is not BOOL else cast(element, dtype))
+
+    result: Tensor = _along(each.count, step, start)
+    return result
+
+
+def _reads(node: Node) -> list[Read | Gathered | Reversed]:
+    if isinstance(node, Computed):
+        return [read for operand in node.operands for read in _reads(operand)]
+    if isinstance(node, Gathered):
+        return [node, *_reads(node.index)]
+    if isinstance(node, Reversed):
+        return [node, *_reads(node.node)]
+    return [node] if isinstance(node, Read) else []
+
+
+def written(target: Read, each: Each) -> Tensor | None:
+    """The array that `target` reads, with `each` written there; None where it reads other elements of that
+    array, which earlier steps would have written."""
+    reads = _reads(each.node)
+    own = [read for read in reads if not isinstance(read, Reversed) and read.source._data is target.source._data]
+    turned = any(isinstance(read, Reversed) for read in reads)
+    if own and (turned or not all(isinstance(read, Read) and target.is_at(read) for read in own)):
+        return None
+
+    def step(place: Tensor, x: Tensor) -> Tensor:
+        key = target.key_at(place)
+        instead = {id(read): getitem(x, key) for read in own[:1]}
+        instead.update({id(read): instead[id(own[0])] for read in own})
+        return written_at("setitem", x, key, at(each.node, place, instead))
+
+    result: Tensor = _along(each.count, step, target.source)
+    return result
