@@ -522,6 +522,7 @@ _CHECKED: Final[dict[str, type[TracejitError]]] = {
     "DomainError": DomainError,
     "ListRoomError": ListRoomError,
     "MissingKeyError": MissingKeyError,
+    "ShapeError": ShapeError,
 }
 
 

@@ -159,7 +159,7 @@ def test_a_body_asks_for_what_its_steps_change(monkeypatch: pytest.MonkeyPatch) 
     def prefixes(x: Any, n: int) -> Any:
         y = np.zeros(n)
         for i in range(n):
-            y[i] = x[: n - i].sum()
+            y[i] = np.zeros(n - i).size
         return y
 
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)

@@ -85,10 +85,10 @@ def sets_an_attribute(x):
     return t
 
 
-def slices_by_the_index(x):
+def ranges_to_the_index(x):
     a = x * 1.0
     for i in range(5):
-        a[: i + 2] = a[: i + 2] * 2
+        a[: i + 2] = np.arange(i + 2)
     return a
 
 
@@ -142,7 +142,7 @@ CASES = [
     (python_numbers_alone, (X,), "Python numbers alone"),
     (integer_becomes_float, (X.astype(np.float32),), "Python numbers alone"),
     (sets_an_attribute, (X,), "sets an attribute"),
-    (slices_by_the_index, (X,), "Python integer"),
+    (ranges_to_the_index, (X,), "Python integer"),
     (contains_try, (X,), "a try statement"),
     (raises_in_a_helper, (X,), "ValueError: neg"),
     (dict_written, (X,), "writes a dict"),

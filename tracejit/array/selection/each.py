@@ -153,7 +153,11 @@ def folded(name: str, each: Each, dtype: DType, extreme: Any) -> Tensor | None:
 
     def step(place: Tensor, total: Tensor) -> Tensor:
         element = as_tensor(at(each.node, place, {}))
-        return run(op, total, run("ne", element, 0) if dtype is BOOL and element.dtype is not BOOL else cast(element, dtype))
+        return run(
+            op,
+            total,
+            run("ne", element, 0) if dtype is BOOL and element.dtype is not BOOL else cast(element, dtype),
+        )
 
     result: Tensor = _along(each.count, step, start)
     return result
@@ -169,20 +173,22 @@ def _reads(node: Node) -> list[Read | Gathered | Reversed]:
     return [node] if isinstance(node, Read) else []
 
 
-def written(target: Read, each: Each) -> Tensor | None:
-    """The array that `target` reads, with `each` written there; None where it reads other elements of that
-    array, which earlier steps would have written."""
+def written(target: Read, each: Each) -> Tensor:
+    """The array that `target` reads, with `each` written there. All of it is computed before, where it reads
+    other elements of that array."""
+    array = target.source
     reads = _reads(each.node)
-    own = [read for read in reads if not isinstance(read, Reversed) and read.source._data is target.source._data]
+    own = [read for read in reads if not isinstance(read, Reversed) and read.source._data is array._data]
     turned = any(isinstance(read, Reversed) for read in reads)
     if own and (turned or not all(isinstance(read, Read) and target.is_at(read) for read in own)):
-        return None
+        room = Read(filled(0, (array.shape[target.axis],), array.dtype), (None,), 0, None)
+        computed = Read(written(room, each), (None,), 0, None)
+        return written(target, Each(computed, each.count))
 
     def step(place: Tensor, x: Tensor) -> Tensor:
         key = target.key_at(place)
-        instead = {id(read): getitem(x, key) for read in own[:1]}
-        instead.update({id(read): instead[id(own[0])] for read in own})
+        instead = dict.fromkeys(map(id, own), getitem(x, key)) if own else {}
         return written_at("setitem", x, key, at(each.node, place, instead))
 
-    result: Tensor = _along(each.count, step, target.source)
+    result: Tensor = _along(each.count, step, array)
     return result

@@ -30,9 +30,14 @@ from ..numpy_calls.protocol import public_function
 from ..operands import as_tensor, broadcast, cast, choice, filled, floating, reshaped, run
 from . import positions, slices
 from .each import Each, Gathered, folded
-from .masked_selection import Selection, aligned, is_elementwise, of_frame, refused
+from .masked_selection import Selection, aligned, is_elementwise, of_frame, read_alone, refused
 from .masks import ends_of, is_same
 
+#: Functions of selected elements whose result is no view of them.
+_COPIES: Final = frozenset((
+    "append", "argsort", "array", "concatenate", "copy", "cumprod", "cumsum", "diff", "dot", "flatten",
+    "getitem", "log_softmax", "matmul", "softmax", "sort", "unique", "where",
+))  # fmt: skip
 _ARRAYS: Final = (Selection, Tensor, np.ndarray)
 #: Functions beside reductions that work on each line along an axis by itself.
 _BY_ROW: Final = ("argsort", "cumprod", "cumsum", "diff", "flip", "log_softmax", "softmax", "sort")
@@ -44,9 +49,28 @@ def call_of_selections(
     """The call of `function`, whose name is `name`, with arguments among which are selections; None where it
     has no meaning while their length is not known."""
     arguments = bound_arguments(function, args, options)
-    if STATE.tracer is None or not arguments:
+    if STATE.tracer is None or not arguments or arguments.get("out") is not None:
         return None
     name = name.rpartition(".")[2].strip("_")
+    call = _meaning(name, function, args, options, arguments)
+    views = [leaf for leaf in flatten(arguments)[0] if isinstance(leaf, Selection) and leaf.is_view]
+    if call is None or not views or name in _COPIES:
+        return call
+
+    def read_only() -> Any:
+        leaves, structure = flatten(call())
+        return structure.unflatten([read_alone(views[0], leaf) for leaf in leaves])
+
+    return read_only
+
+
+def _meaning(
+    name: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    options: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+) -> Callable[[], Any] | None:
     if name in ("getitem", "setitem"):
         return _at_places(function, *args)
     if name == "bincount":

@@ -35,6 +35,7 @@ from .sized import unique
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
+_SAME: Final = ("candidate", "copy", "real", "safe_candidate", "stop_gradient")
 _OF_EACH: Final = ("candidate", "copy", "imag", "real", "safe_candidate", "stop_gradient")
 
 
@@ -60,6 +61,8 @@ class Selection:
 
     __slots__ = ("_each", "_first", "_mask", "_place", "_whole")
     __hash__ = None  # type: ignore[assignment]
+    #: Whether it shares memory with an array in NumPy.
+    is_view = False
 
     def __init__(self, mask: Tensor, first: int, whole: Tensor, place: int | None = None) -> None:
         self._mask, self._first, self._whole, self._place = mask, first, whole, place
@@ -135,7 +138,7 @@ class Selection:
         whole, first = self._whole_key(key)
         if first is None:
             return MASKED_CALLS().element(self, key)
-        return Selection(self._mask, first, run("copy", self._whole[whole]))
+        return read_alone(self, Selection(self._mask, first, run("copy", self._whole[whole])))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, Selection) and key.dtype is BOOL:
@@ -213,7 +216,28 @@ class Selection:
         whole, frame = aligned(operands)
         result = of_frame(frame, apply(op, whole, attrs))
         result._each = computed_each(op, operands, attrs)
+        return result if op.name not in _SAME else read_alone(self, result)
+
+
+class _ReadAlone(Selection):
+    """Elements that are a view in NumPy, and a copy here, so that they may not be written."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+    is_view = True
+
+    def _take(self, whole: Tensor) -> None:
+        raise refused("writing through this view of x[i:j]")
+
+
+def read_alone(x: Any, result: Any) -> Any:
+    """`result`, which may be a view of `x` in NumPy: where that is a view, a selection that may not be
+    written."""
+    if not isinstance(result, Selection) or not x.is_view or result.is_view:
         return result
+    alone = _ReadAlone(result._mask, result._first, result._whole, result._place)
+    alone._each = result._each
+    return alone
 
 
 def computed_each(op: Op, operands: Sequence[Any], attrs: Attrs) -> Each | None:
@@ -366,7 +390,9 @@ def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any],
         result = operator(self, other)
         if not np.can_cast(result.dtype, self.dtype, "same_kind"):
             raise DTypeError(f"{result.dtype.name} does not fit x[mask] in place, of dtype {self.dtype.name}")
-        return self.overwritten(run("cast", result, dtype=self.dtype) if result.dtype is not self.dtype else result)
+        return self.overwritten(
+            run("cast", result, dtype=self.dtype) if result.dtype is not self.dtype else result
+        )
 
     return call
 

@@ -25,8 +25,8 @@ from ..numpy_calls.protocol import public_function
 from ..operands import as_tensor, cast, choice, filled, permuted, reshaped, run
 from . import slices
 from .each import Each, Reversed, folded
-from .masked_selection import Selection, at_places, computed_each
-from .masks import between, ends_of
+from .masked_selection import Selection, computed_each, read_alone
+from .masks import between, ends_of, is_same
 from .sized import kept
 
 #: A call of a function with selections; None where it has no meaning.
@@ -69,6 +69,10 @@ def sliced(x: Selection, part: slice) -> Selection:
     axis = x._first
     whole, count = compact(x)
     extent, step = whole.shape[axis], 1 if part.step is None else int(part.step)
+    if (part.start, part.stop, step) == (None, None, -1) and x._each is not None:
+        result = prefix(axis, _from_the_end(whole, axis, count), count)
+        result._each = Each(Reversed(x._each.node, x._each.count), x._each.count)
+        return result
     start, stop = 0 if part.start is None else part.start, part.stop
     if step > 0 and type(start) is int and start >= 0 and (stop is None or (type(stop) is int and stop < 0)):
         # so many elements fewer: one form, by which two slices of one length are known to have one
@@ -86,6 +90,13 @@ def sliced(x: Selection, part: slice) -> Selection:
         steps = run("iota", shape=(-(-extent // abs(step)),), axis=0, dtype=INT64)
         whole = take(whole, run("clip", steps * step + first, 0, extent - 1), axis)
     return prefix(axis, whole, length)
+
+
+def _from_the_end(whole: Tensor, axis: int, count: Any) -> Tensor:
+    """The slices of `whole` along `axis` before `count`, from the last one on."""
+    extent = whole.shape[axis]
+    steps = run("iota", shape=(extent,), axis=0, dtype=INT64)
+    return take(whole, run("clip", run("sub", run("sub", count, 1), steps), 0, max(extent - 1, 0)), axis)
 
 
 def _bound(value: Any, default: Any, low: Any, high: Any, count: Tensor) -> Any:
@@ -144,13 +155,7 @@ def _differences(name: str, x: Selection, n: int = 1, **options: Any) -> Call:
 
 
 def _flipped(name: str, x: Selection, **options: Any) -> Call:
-    def call() -> Selection:
-        result, each = sliced(x, slice(None, None, -1)), x._each
-        if each is not None:
-            result._each = Each(Reversed(each.node, each.count), each.count)
-        return result
-
-    return call
+    return lambda: read_alone(x, sliced(x, slice(None, None, -1)))
 
 
 #: Functions of each element of one argument by itself, and of tables: the argument.
@@ -248,7 +253,7 @@ def _transposed(name: str, function: Callable[..., Any], arguments: Mapping[str,
     x, axes = arguments["x"], arguments.get("axes")
     order = [*range(x.ndim)][::-1] if axes is None else [normalize_axis("transpose", a, x.ndim) for a in axes]
     mask, whole = line_of(x, x._first)
-    return lambda: Selection(mask, order.index(x._first), permuted(whole, tuple(order)))
+    return lambda: read_alone(x, Selection(mask, order.index(x._first), permuted(whole, tuple(order))))
 
 
 def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Call:
@@ -269,8 +274,11 @@ def _product(name: str, function: Callable[..., Any], arguments: Mapping[str, An
         each = computed_each(OPS["mul"], factors, {}) if x.ndim == y.ndim == 1 else None
         if each is not None and dtype is not BOOL:
             return lambda: folded("sum", each, dtype, None)
+        other = y if is_same(x._mask, y._mask) else slices.moved(y, x._mask)
+        if other is None:
+            return None
         wholes = []
-        for part in (x, at_places(y, x._mask)):
+        for part in (x, other):
             mask, whole = line_of(part, part._first)
             there = Selection(mask, part._first, whole).chosen()
             wholes.append(choice(there, whole, filled(0, (), part.dtype)))

@@ -20,11 +20,11 @@ from ..indexing.keys import as_int64, is_integer_symbol
 from ..indexing.taking import take
 from ..operands import as_tensor, run
 from .each import Each, Read, node_of, read_of, written
-from .masked_selection import Selection, _SelectedShape, refused
+from .masked_selection import Selection, _SelectedShape, read_alone, refused
 from .masks import between, ends_of, is_same
 
 _ALL: Final = slice(None)
-_UNLIKE: Final = "slices of unlike lengths meet in one operation"
+_UNLIKE: Final = "ShapeError: slices of unlike lengths meet in one operation"
 
 
 def read(x: Tensor, first: Any, axis: int, part: slice, source: tuple[Any, Any]) -> TracedSlice:
@@ -45,9 +45,8 @@ def write(name: str, x: Tensor, key: Any, value: Any, mode: str, cut: tuple[Any,
         if node is not None:
             count = common([target._each.count, *([] if each is None else [each.count])])
             place = target._each.node
-            new = written(place, Each(node, count)) if isinstance(place, Read) else None
-            if new is not None:
-                return new
+            if isinstance(place, Read):
+                return written(place, Each(node, count))
     mask_key = (*[_ALL] * axis, target._mask)
     inner = written_at(name, view, mask_key, value, mode)
     return inner if first is None else written_at(name, x, first, inner)
@@ -75,6 +74,7 @@ class TracedSlice(Selection):
     """The elements of `part` of `view` along `axis`. `source` is an array and the key that selects them."""
 
     __slots__ = ("_source", "_view")
+    is_view = True
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, view: Tensor, axis: int, part: slice, source: tuple[Any, Any]) -> None:
@@ -99,6 +99,12 @@ class TracedSlice(Selection):
     def overwritten(self, value: Any) -> Selection:
         setitem(*self._source, value)
         return self
+
+    def copy(self, order: Any = None) -> Selection:
+        """These elements as they are now."""
+        result = Selection(self._mask, self._first, self._whole)
+        result._each = self._each
+        return result
 
     def is_at(self, array: Any, key: Any) -> bool:
         """Whether ``array[key]`` gave this."""
@@ -146,10 +152,10 @@ class TracedSlice(Selection):
     def _is_all(self, key: tuple[Any, ...]) -> bool:
         return all(isinstance(entry, slice) and entry == _ALL for entry in key)
 
-    def _part(self, part: slice) -> TracedSlice:
+    def _part(self, part: slice) -> Selection:
         """The elements of `part` of these."""
         if part.step not in (None, 1):
-            raise refused("a step in a slice of a slice of traced ends")
+            return read_alone(self, MASKED_CALLS().sliced(self, part))
         first, count = starts_at(self._mask), length(self._mask)
         ends = [_counted(part.start, 0, count), _counted(part.stop, count, count)]
         return self._of(

@@ -19,7 +19,7 @@ import tracejit as tj
 from tracejit.base.errors import UncompilableError
 from tracejit.jitted.function import JitFunction
 from tracejit.pytree import tree_leaves, tree_map
-from tracejit.tools.cli import main
+from tracejit.tools.cli import loading, main
 from tracejit.tools.cli.errors import FAILED
 from tracejit.tools.cli.inputs import random_array
 from tracejit.tools.cli.loading import load_function
@@ -111,9 +111,11 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _isolated() -> Iterator[None]:
-    """Take back what examples register."""
+    """Take back what examples register; load them anew, before and behind."""
+    loading._loaded.cache_clear()
     with tj.extend.isolated():
         yield
+    loading._loaded.cache_clear()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
