@@ -1,8 +1,8 @@
-"""Computations of each element of a slice between traced ends, by its place: loops along as many as there are.
+"""Loops along the elements of slices between traced ends.
 
-The mask of a slice has the size of the whole axis, so that what is computed with it takes a time that goes with
-that. Sums, products of two lines and writes take one that goes with the slice: each element is computed at its
-place, in a loop. An array of the mask's size that nothing reads then is never computed.
+The mask of a slice has the size of the whole axis, and so has the work of computing with it. Sums, products
+of two lines and writes do no more than the slice needs: each element is computed at its place, in a loop.
+Arrays of the mask's size that nothing reads then are never computed.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ def _is_one(first: Any, second: Any) -> bool:
 
 
 def read_of(x: Tensor, key: tuple[Any, ...], start: Any) -> Read | None:
-    """The elements of the line ``x[key]``, in which one entry is a slice, that goes from `start` on. None where
-    it is no line."""
+    """The elements of the line ``x[key]``, in which one entry is a slice, that goes from `start` on. None
+    where it is no line."""
     whole = key_of_whole(x, key)
     if whole is not None:
         x, key, _ = whole

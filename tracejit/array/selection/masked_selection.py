@@ -223,7 +223,7 @@ class _ReadAlone(Selection):
     """Elements that are a view in NumPy, and a copy here, so that they may not be written."""
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
     is_view = True
 
     def _take(self, whole: Tensor) -> None:

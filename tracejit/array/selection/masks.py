@@ -9,12 +9,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ...ir.dtypes import BOOL, INT64
+from ...ir.dtypes import INT64
 from ...ir.graph import Instruction, Value
 from ...ir.registry import Kind
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
-from ..operands import reshaped, run
+from ..operands import run
 
 
 class _Trace:

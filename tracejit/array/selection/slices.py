@@ -1,4 +1,4 @@
-"""Slices between traced ends, ``x[i : i + n]`` in a loop: the elements that the mask of their indices selects.
+"""Slices between traced ends, ``x[i:j]`` in a loop, as what the mask of their indices selects.
 
 They are views, as NumPy's: reading one reads the array as it is then, and writing one writes the array.
 """
@@ -20,7 +20,7 @@ from ..indexing.keys import as_int64, is_integer_symbol
 from ..indexing.taking import take
 from ..operands import as_tensor, run
 from .each import Each, Read, node_of, read_of, written
-from .masked_selection import Selection, _SelectedShape, read_alone, refused
+from .masked_selection import Selection, _SelectedShape, read_alone
 from .masks import between, ends_of, is_same
 
 _ALL: Final = slice(None)
@@ -28,8 +28,8 @@ _UNLIKE: Final = "ShapeError: slices of unlike lengths meet in one operation"
 
 
 def read(x: Tensor, first: Any, axis: int, part: slice, source: tuple[Any, Any]) -> TracedSlice:
-    """What `part`, a slice between traced ends, selects of ``x[first]`` along `axis`, where `first` is None for
-    all of it. `source` is the array and the key that the user gave."""
+    """What `part`, a slice between traced ends, selects of ``x[first]`` along `axis`, where `first` is None
+    for all of it. `source` is the array and the key that the user gave."""
     view = x if first is None else getitem(x, first)
     return TracedSlice(view, axis, part, source)
 
@@ -75,7 +75,7 @@ class TracedSlice(Selection):
 
     __slots__ = ("_source", "_view")
     is_view = True
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, view: Tensor, axis: int, part: slice, source: tuple[Any, Any]) -> None:
         self._view, self._first, self._place = view, axis, None
@@ -91,7 +91,7 @@ class TracedSlice(Selection):
     def _each(self) -> Each | None:  # type: ignore[override]
         array, key = self._source
         node = read_of(array, key if type(key) is tuple else (key,), starts_at(self._mask))
-        return node and Each(node, length(self._mask))
+        return None if node is None else Each(node, length(self._mask))
 
     def _take(self, whole: Tensor) -> None:
         setitem(self._view, (*[_ALL] * self._first, self._mask), Selection(self._mask, self._first, whole))
@@ -155,7 +155,8 @@ class TracedSlice(Selection):
     def _part(self, part: slice) -> Selection:
         """The elements of `part` of these."""
         if part.step not in (None, 1):
-            return read_alone(self, MASKED_CALLS().sliced(self, part))
+            reversed_: Selection = read_alone(self, MASKED_CALLS().sliced(self, part))
+            return reversed_
         first, count = starts_at(self._mask), length(self._mask)
         ends = [_counted(part.start, 0, count), _counted(part.stop, count, count)]
         return self._of(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 
-#: Slices of an axis of 12, in step i from 1 to 11; ``p`` are integers from 0 on that never fall, ``w`` is one.
+#: Slices of an axis of 12, in step i from 1 to 11; ``p`` are integers from 0 on that never fall.
 SLICES = (
     ":i", "i:", ":i + 1", "1:i", "i - 1:", ":-i", "-i:", "i // 2:i", "max(0, i - w):i + 1", "p[i - 1]:p[i]",
     "p[i]:", ":p[i]", "min(i, 4):i + 5", "i:i + w", "-i:-1", "12 - i:", "w:i", "i % 3:i", "i:i", "i + 3:i",
 )  # fmt: skip
 #: Lines along an axis of 12.
 LINES = ("x", "y", "A[i]", "A[:, i]", "A[w]", "A[:, 3]", "A[i - 1]", "B[1, i]", "A[-1]")
-UNARY = ("np.sin({})", "abs({})", "-{}", "0.5 * {}", "({} - v)", "np.minimum({}, 0.5)", "{}.copy()", "np.flip({})",
-         "{}[::-1]", "np.where({} > 0, {}, 0.25)", "({} + A[i, 0])", "{}.astype(np.float32)", "np.clip({}, -1, w)")  # fmt: skip
+UNARY = (
+    "np.sin({})", "abs({})", "-{}", "0.5 * {}", "({} - v)", "np.minimum({}, 0.5)", "{}.copy()", "np.flip({})",
+    "{}[::-1]", "np.where({} > 0, {}, 0.25)", "({} + A[i, 0])", "{}.astype(np.float32)", "np.clip({}, -1, w)",
+)  # fmt: skip
 BINARY = ("{} + {}", "{} * {}", "{} - {}", "np.maximum({}, {})", "0.5 * ({} - {})", "np.arctan2({}, {})")
 NUMBERS = (
     "np.sum({})", "{}.sum()", "len({})", "np.dot({}, {})", "{} @ {}", "{}.shape[0]", "np.prod({})",
@@ -22,11 +24,14 @@ NUMBERS = (
     "(v @ A[{slice}, :]).sum()", "np.linalg.norm({})", "(A[:, {slice}] * v).sum(0).sum()",
 )  # fmt: skip
 WRITES = (
-    "{target} = {line}", "{target} += {line}", "{target} *= 0.5", "{target} = s * 0.1", "{target} -= {line} * 0.25",
+    "{target} = {line}", "{target} += {line}", "{target} *= 0.5", "{target} = s * 0.1",
+    "{target} -= {line} * 0.25",
     "r = {target}; r *= 0.75; s += r.sum()", "r = {target}; s += r.sum(); x[0] = 0.5; s += r.sum()",
     "t = {line}; x[i] = 0.25; s += t.sum()", "r = {target}; r[:] = {line}", "fill({target}, v)",
-    "for k in range(len({target})): s += {target}[k] * k", "r = {target}\n{pad}if len(r) > 0: r[0] = s * 0.1; r[-1] += 0.5",
-    "r = {target}[1:]; r += 0.125", "r = {target}; r[r > 0.5] = 0.0", "A[{slice}] *= 0.5", "A[{slice}, 2] = 1.5",
+    "for k in range(len({target})): s += {target}[k] * k",
+    "r = {target}\n{pad}if len(r) > 0: r[0] = s * 0.1; r[-1] += 0.5",
+    "r = {target}[1:]; r += 0.125", "r = {target}; r[r > 0.5] = 0.0", "A[{slice}] *= 0.5",
+    "A[{slice}, 2] = 1.5",
     "r = {line}; r += 1; s += r.sum()", "for t in {target}: s += t * 0.5",
 )  # fmt: skip
 TESTS = ("s > 1", "i % 3 == 1", "v > 0", "np.sum({}) > 0.5", "len({}) > 2")

@@ -167,7 +167,8 @@ CHANGES = ("r += 1.0", "r[0] = 5.0", "r[:] = 2.0", "r[-1] *= 2", "r[1:] -= 0.5")
 #: Statements that write ``x[:i]`` by other ways than an assignment.
 STATEMENTS = (
     "x[:i].fill(2.0)", "x[i:].sort()", "np.copyto(x[:i], 3.0)", "np.add(x[:i], 1.0, out=x[:i])",
-    "np.sin(x[:i], x[:i])", "np.add.at(x[:i], [0], 1.0)", "np.put(x[:i], [0], 5.0)", "np.fill_diagonal(A[:i], 0.0)",
+    "np.sin(x[:i], x[:i])", "np.add.at(x[:i], [0], 1.0)", "np.put(x[:i], [0], 5.0)",
+    "np.fill_diagonal(A[:i], 0.0)",
     "x[:i].clip(0.2, 0.4, out=x[:i])", "x[i:].partition(1)", "np.putmask(x[:i], x[:i] > 0.5, 0.0)",
     "x[:i].flat[0] = 2", "x[:i].real = 2.0", "A[:i].T[0] = 2.0", "A[:i].T[:, 0] += 2.0", "x[:i][1:] += 1.0",
     "A[:i][:, 2] *= 3.0", "A[i, :i], A[:i, i] = A[:i, i], A[i, :i]", "A[i:, i:] *= 0.5", "A[:i] = A[i, 0]",
