@@ -63,15 +63,15 @@ class Computed:
 
 
 @record(eq=False)
-class Reversed:
-    """What is at the places before `count`, from the last one on."""
+class FromTheEnd:
+    """The places before `count` in their reverse order."""
 
     node: Node
     count: Any
 
 
 #: A number is the same at every place.
-Node: TypeAlias = "Read | Gathered | Computed | Reversed | Tensor | int | float | complex | bool"
+Node: TypeAlias = "Read | Gathered | Computed | FromTheEnd | Tensor | int | float | complex | bool"
 
 
 @record(eq=False)
@@ -116,7 +116,7 @@ def at(node: Node, place: Tensor, instead: Mapping[int, Any]) -> Any:
         return getitem(node.source, node.key_at(place))
     if isinstance(node, Gathered):
         return getitem(node.source, at(node.index, place, instead))
-    if isinstance(node, Reversed):
+    if isinstance(node, FromTheEnd):
         return at(node.node, run("sub", run("sub", node.count, 1), place), instead)
     if isinstance(node, Computed):
         return apply(node.op, tuple([at(operand, place, instead) for operand in node.operands]), node.attrs)
@@ -163,12 +163,12 @@ def folded(name: str, each: Each, dtype: DType, extreme: Any) -> Tensor | None:
     return result
 
 
-def _reads(node: Node) -> list[Read | Gathered | Reversed]:
+def _reads(node: Node) -> list[Read | Gathered | FromTheEnd]:
     if isinstance(node, Computed):
         return [read for operand in node.operands for read in _reads(operand)]
     if isinstance(node, Gathered):
         return [node, *_reads(node.index)]
-    if isinstance(node, Reversed):
+    if isinstance(node, FromTheEnd):
         return [node, *_reads(node.node)]
     return [node] if isinstance(node, Read) else []
 
@@ -178,8 +178,8 @@ def written(target: Read, each: Each) -> Tensor:
     other elements of that array."""
     array = target.source
     reads = _reads(each.node)
-    own = [read for read in reads if not isinstance(read, Reversed) and read.source._data is array._data]
-    turned = any(isinstance(read, Reversed) for read in reads)
+    own = [read for read in reads if not isinstance(read, FromTheEnd) and read.source._data is array._data]
+    turned = any(isinstance(read, FromTheEnd) for read in reads)
     if own and (turned or not all(isinstance(read, Read) and target.is_at(read) for read in own)):
         room = Read(filled(0, (array.shape[target.axis],), array.dtype), (None,), 0, None)
         computed = Read(written(room, each), (None,), 0, None)

@@ -213,7 +213,7 @@ def _reduced(call: _Reduction) -> Any:
         options.setdefault("initial", call.extreme())
     result = call.kept(call.function(call.x._whole, axis=call.along, **options))
     each = call.x._each
-    if each is None or result.shape or call.options:
+    if each is None or result.shape or any(value is not False for value in call.options.values()):
         return result
     by_element = folded(call.name, each, result.dtype, options.get("initial"))
     return result if by_element is None else by_element

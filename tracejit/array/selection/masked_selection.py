@@ -152,7 +152,7 @@ class Selection:
         self._take(written_at("setitem", self._whole, whole, new))
 
     def _take(self, whole: Tensor) -> None:
-        """These elements are those of `whole` from now on."""
+        """Let the elements be those of `whole` from now on."""
         self._whole, self._each, self._place = whole, None, None
 
     def _within(self, key: Selection) -> Selection:
@@ -197,7 +197,7 @@ class Selection:
         return Selection(self._mask, self._first, whole)
 
     def overwritten(self, value: Any) -> Selection:
-        """These elements, which are those of `value` from now on."""
+        """This selection, with the elements of `value` written over its own."""
         self._take(broadcast(value._whole, self._whole.shape))
         return self
 

@@ -31,7 +31,7 @@ class _Trace:
         self._body = itertools.chain(*bodies)
 
     def source(self, value: Value) -> Value:
-        """What `value` is a capture of; itself where it is none."""
+        """The value that `value` is a capture of; itself where it is none."""
         while value in self._outer:
             value = self._outer[value]
         return value

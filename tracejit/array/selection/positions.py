@@ -24,7 +24,7 @@ from ..indexing.taking import take
 from ..numpy_calls.protocol import public_function
 from ..operands import as_tensor, cast, choice, filled, permuted, reshaped, run
 from . import slices
-from .each import Each, Reversed, folded
+from .each import Each, FromTheEnd, folded
 from .masked_selection import Selection, computed_each, read_alone
 from .masks import between, ends_of, is_same
 from .sized import kept
@@ -71,7 +71,7 @@ def sliced(x: Selection, part: slice) -> Selection:
     extent, step = whole.shape[axis], 1 if part.step is None else int(part.step)
     if (part.start, part.stop, step) == (None, None, -1) and x._each is not None:
         result = prefix(axis, _from_the_end(whole, axis, count), count)
-        result._each = Each(Reversed(x._each.node, x._each.count), x._each.count)
+        result._each = Each(FromTheEnd(x._each.node, x._each.count), x._each.count)
         return result
     start, stop = 0 if part.start is None else part.start, part.stop
     if step > 0 and type(start) is int and start >= 0 and (stop is None or (type(stop) is int and stop < 0)):

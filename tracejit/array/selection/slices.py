@@ -28,7 +28,7 @@ _UNLIKE: Final = "ShapeError: slices of unlike lengths meet in one operation"
 
 
 def read(x: Tensor, first: Any, axis: int, part: slice, source: tuple[Any, Any]) -> TracedSlice:
-    """What `part`, a slice between traced ends, selects of ``x[first]`` along `axis`, where `first` is None
+    """The slices in `part`, between traced ends, of ``x[first]`` along `axis`, where `first` is None
     for all of it. `source` is the array and the key that the user gave."""
     view = x if first is None else getitem(x, first)
     return TracedSlice(view, axis, part, source)
@@ -101,7 +101,7 @@ class TracedSlice(Selection):
         return self
 
     def copy(self, order: Any = None) -> Selection:
-        """These elements as they are now."""
+        """The elements as they are now."""
         result = Selection(self._mask, self._first, self._whole)
         result._each = self._each
         return result

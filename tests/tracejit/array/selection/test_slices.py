@@ -153,7 +153,7 @@ def _of_source(source: str, path: Path) -> Any:
     return names["f"]
 
 
-#: What may share memory with ``x[:i]`` or ``A[:i]`` in NumPy, and what does not.
+#: Arrays that share memory with ``x[:i]`` or ``A[:i]`` in NumPy, and copies of these.
 PARTS = (
     "x[:i]", "np.ravel(x[:i])", "x[:i].reshape(-1)", "np.atleast_1d(x[:i])", "np.asarray(x[:i])",
     "np.array(x[:i])", "x[:i].copy()", "x[:i].T", "np.transpose(x[:i])", "np.real(x[:i])", "x[:i].flatten()",
