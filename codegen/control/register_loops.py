@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from ...ir.analysis.affine import Counter, counted_by
-from ...ir.analysis.index_ranges import index_ranges
+from ...ir.analysis.index_ranges import UNKNOWN, index_ranges
 from ...ir.analysis.linear_indices import linear_indices
-from ...ir.analysis.loop_arrays import MAX_ELEMENTS, written_arrays
+from ...ir.analysis.loop_arrays import MAX_ELEMENTS, is_array, written_arrays
 from ...ir.dtypes import BOOL, INT64, SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.registry import Kind
@@ -29,6 +29,7 @@ from ..lowering.lowering import LoweringContext
 from ..maths import MathsWriter
 from ..plan.buffers import on_stack
 from .elements import Elements, ElementWriter, Stored, flattened, parted
+from .lane_steps import LaneSteps, LaneWriter, first_lanes, folded_lanes, lane_steps
 from .loop_records import Stack, no_memory
 from .proven_indices import all_inside
 from .regions import UNKNOWN_TRIPS
@@ -48,6 +49,8 @@ def register_kernel(name: str, instruction: Instruction, context: LoweringContex
     writer = _RegisterWriter(name, instruction, context)
     code = [writer.write(), *writer.functions]
     description = f"registers {name}: {instruction.op.name}, {work.cycles:.0f} operations a step"
+    if writer.loops_in_lanes:
+        description += f", {writer.loops_in_lanes} inner loops in lanes"
     cycles = _cycles(instruction, work)
     worth = cycles > _LONG or instruction.op.kind not in (Kind.SCAN, Kind.SWITCH)
     return Kernel(
@@ -85,6 +88,8 @@ class _RegisterWriter(ElementWriter):
         #: code of it.
         self.trips, self.shortened = 1.0, False
         self.defs, self.ranges = context.defs, index_ranges(instruction, context.defs)
+        #: Number of loops whose steps are lanes.
+        self.loops_in_lanes = 0
         #: Whether it lets signals in, and where it is left where they raise.
         self.polls, self.stop = False, self.w.label("stop")
 
@@ -247,18 +252,65 @@ class _RegisterWriter(ElementWriter):
         whole = w.and_(trips, -copies) if copies > 1 else trips
         start = flattened(carries)
         indices = linear_indices(body, len(carries), self.ranges)
-        if not indices:
+        inside: Reg | None = None
+        if indices:
+            inside = self._all_inside(body, [*carries, *invariants], len(carries), indices, trips)
+        plan = self._lanes(body, [*carries, *invariants], len(carries), indices)
+        if plan is not None:
+            many = w.and_(trips, -plan.lanes)
+            if inside is not None:
+                many = w.select(inside, many, 0)
+            arguments = [*carries, *invariants]
+            start = w.when(w.gt(many, 0), lambda: self._in_lanes(plan, arguments, many, cycles), start)
+            trips, copies, cycles = w.sub(trips, many), 1, cycles_of_step(instruction)
+            whole = trips
+        if inside is None:
             state = polled_loop(w, whole, steps(copies), start, cycles, self._poll, by=copies)
             return state if copies == 1 else w.loop(whole, trips, 1, steps(1), state)
         # the other steps, all of them where an index may lie outside, check it
-        whole = w.select(
-            self._all_inside(body, [*carries, *invariants], len(carries), indices, trips), whole, 0
-        )
+        whole = w.select(inside, whole, 0)
         outside, self.proven = self.proven, self.proven | set(indices)
         state = polled_loop(w, whole, steps(copies), start, cycles, self._poll, by=copies)
         self.proven = outside
         rest = w.sub(trips, whole)
         return polled_loop(w, rest, steps(1), state, cycles_of_step(instruction), self._poll)
+
+    def _lanes(
+        self, body: Function, arguments: Sequence[Elements], carries: int, indices: Mapping[Value, int]
+    ) -> LaneSteps | None:
+        """The steps of a loop as lanes, if they may be, where `indices` lie inside."""
+        params = zip(body.params, arguments, strict=True)
+        if any(isinstance(elements, Stored) != is_array(param) for param, elements in params):
+            return None
+
+        def is_inside(index: Value, size: int) -> bool:
+            low, high = self.ranges.get(index, UNKNOWN)
+            return index in indices or (low is not None and low >= 0 and high is not None and high < size)
+
+        return lane_steps(body, carries, is_inside, self.target)
+
+    def _in_lanes(
+        self, plan: LaneSteps, arguments: Sequence[Elements], trips: Reg, cycles: float
+    ) -> list[Reg]:
+        """Write the first `trips` steps of a loop, a multiple of the lanes; its carries behind them."""
+        w, carries = self.w, list(arguments[: len(plan.body.results)])
+        self.loops_in_lanes += 1
+        start = flattened(carries)
+        numbers = [place for place, elements in enumerate(carries) if isinstance(elements, list)]
+        state = [
+            first_lanes(plan.folds[place], plan.lanes) if place in plan.folds else register
+            for place, register in zip(numbers, start, strict=True)
+        ]
+
+        def step(_: Reg, state: list[Reg]) -> Sequence[Reg]:
+            values = [*parted(state, carries), *arguments[len(carries) :]]
+            return LaneWriter(self, plan, dict(zip(plan.body.params, values, strict=True))).write()
+
+        ends = polled_loop(w, trips, step, state, cycles, self._poll, by=plan.lanes)
+        return [
+            folded_lanes(self, plan.folds[place], end, first) if place in plan.folds else end
+            for place, end, first in zip(numbers, ends, start, strict=True)
+        ]
 
     def _all_inside(
         self,

@@ -181,11 +181,12 @@ class PackingWriter(OpWriter):
                 width *= 2
             # a last row fills the vector: what is poison may not be divided by
             filled = [*part, *[part[-1]] * (width - len(part))]
-            vector = self.emitted(instruction, [self._vector(column) for column in zip(*filled, strict=True)])
+            vector = self.emitted(instruction, [self.vector(column) for column in zip(*filled, strict=True)])
             results += [self.w.extract(vector, lane) for lane in range(len(part))]
         return results
 
-    def _vector(self, scalars: Sequence[Reg]) -> Reg:
+    def vector(self, scalars: Sequence[Reg]) -> Reg:
+        """The scalars as the lanes of a vector."""
         if all(scalar.text == scalars[0].text for scalar in scalars):
             return self.w.splat(scalars[0], len(scalars))
         dtype, lanes = scalars[0].dtype, len(scalars)
