@@ -178,19 +178,19 @@ class Runtime(Comprehensions):
 
     def and_(self, value: Any, *more: Callable[[], Any]) -> Any:
         """``value and more()``"""
-        return _conjunction(value, more, _as_operand)
+        return _conjunction(value, more, _as_operand, acts=True)
 
     def or_(self, value: Any, *more: Callable[[], Any]) -> Any:
         """``value or more()``"""
-        return _disjunction(value, more, _as_operand)
+        return _disjunction(value, more, _as_operand, acts=True)
 
-    def both(self, value: Any, *more: Callable[[], Any]) -> Any:
-        """``value and more()`` as a test"""
-        return _conjunction(value, more, _as_truth)
+    def both(self, acts: bool, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value and more()`` as a test, where `more` may do something beside computing if it `acts`"""
+        return _conjunction(value, more, _as_truth, acts=acts)
 
-    def either(self, value: Any, *more: Callable[[], Any]) -> Any:
-        """``value or more()`` as a test"""
-        return _disjunction(value, more, _as_truth)
+    def either(self, acts: bool, value: Any, *more: Callable[[], Any]) -> Any:
+        """``value or more()`` as a test, where `more` may do something beside computing if it `acts`"""
+        return _disjunction(value, more, _as_truth, acts=acts)
 
     def is_(self, value: Any, other: Any, negated: bool) -> Any:
         """``value is other``, ``value is not other``"""
@@ -434,11 +434,13 @@ def _as_truth(value: Any) -> Any:
     return note_presence(truth(tested), presence(tested)) if _is_structured(tested) else tested
 
 
-def _conjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any]) -> Any:
+def _conjunction(
+    value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any], *, acts: bool
+) -> Any:
     """``value and more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        result = _compiled(value, functools.partial(_both, value, thunk, operand))
+        result = _compiled(value, functools.partial(_both, value, thunk, operand), acts=acts)
         if result is not _ASKED:
             value = result
         elif not value:
@@ -455,11 +457,13 @@ def _both(value: Any, thunk: Callable[[], Any], operand: Callable[[Any], Any]) -
     return note_presence(result, Presence(if_true=(*present, *second.known.if_true)))
 
 
-def _disjunction(value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any]) -> Any:
+def _disjunction(
+    value: Any, more: Iterable[Callable[[], Any]], operand: Callable[[Any], Any], *, acts: bool
+) -> Any:
     """``value or more()``, of which each part is what `operand` makes of it."""
     value = operand(value)
     for thunk in more:
-        result = _compiled(value, functools.partial(_either, value, thunk, operand))
+        result = _compiled(value, functools.partial(_either, value, thunk, operand), acts=acts)
         if result is not _ASKED:
             value = result
         elif value:
@@ -476,13 +480,14 @@ def _either(value: Any, thunk: Callable[[], Any], operand: Callable[[Any], Any])
     return note_presence(result, Presence(if_false=(*present, *second.known.if_false)))
 
 
-def _compiled(value: Any, choice: Callable[[], Any]) -> Any:
+def _compiled(value: Any, choice: Callable[[], Any], *, acts: bool) -> Any:
     """``choice()``, which chooses by a traced `value`; `_ASKED` where that is not to be compiled, or in the
-    first test of a loop cannot be, so that the value is asked for."""
+    first test of a loop cannot be, so that the value is asked for: there nothing keeps what the side that is
+    not taken does, if it `acts`."""
     if _is_structured(value):
         return choice()
     session = CURRENT.session
-    if session is None or not session.first_tests or not is_traced(value):
+    if acts or session is None or not session.first_tests or not is_traced(value):
         return _ASKED
     try:
         return choice()

@@ -19,6 +19,12 @@ ITERATIONS: Final = frozenset((
 _INDEXED_BUILDERS: Final = frozenset(("r_", "c_"))
 #: Functions of ours that give what stands in for a function.
 _LOOK_UPS: Final = ("callee", "creation")
+#: Functions and methods that change nothing, and names of modules whose functions do not.
+_PLAIN_FUNCTIONS: Final = frozenset((
+    "abs", "all", "any", "bool", "complex", "divmod", "dot", "float", "int", "isinstance", "item", "len", "max",
+    "mean", "min", "pow", "round", "sum",
+))  # fmt: skip
+_LIBRARIES: Final = frozenset(("cmath", "jnp", "math", "np", "numpy", "tj", "tracejit"))
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
 
 
@@ -45,6 +51,22 @@ def operator_name(node: ast.operator) -> str:
 def name_of(function: ast.expr) -> str:
     """The last part of the name that is called."""
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _may_act(value: ast.expr) -> bool:
+    """Whether `value` calls a function that may do more than compute: any but those with known names."""
+    calls = [node.func for node in walk(value) if isinstance(node, ast.Call)]
+    return any(
+        name_of(function) not in _PLAIN_FUNCTIONS and not _is_of_library(function) for function in calls
+    )
+
+
+def _is_of_library(function: ast.expr) -> bool:
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id in _LIBRARIES
+    )
 
 
 def _is_deferrable(*values: ast.expr) -> bool:
@@ -96,8 +118,9 @@ class InLoops(Transformer):
         if not isinstance(node, ast.BoolOp) or not _is_deferrable(*node.values):
             return self.visit(node)
         name = "both" if isinstance(node.op, ast.And) else "either"
+        acts = placed(ast.Constant(any(map(_may_act, node.values[1:]))), node)
         values = [self.test(value) for value in node.values]
-        return call(name, values[0], *map(thunk, values[1:]), at=node)
+        return call(name, acts, values[0], *map(thunk, values[1:]), at=node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if not isinstance(node.op, ast.Not):
