@@ -11,7 +11,8 @@ import pytest
 import tracejit as tj
 
 ARRAYS = (
-    np.array([-1.0, 0.3, 2.0, -1.0, 0.1, 0.2]), np.array([1.0, 0.5, 0.1, -2.0]), np.array([-1.0, -2.0, 0.1]), -np.ones(4),
+    np.array([-1.0, 0.3, 2.0, -1.0, 0.1, 0.2]), np.array([1.0, 0.5, 0.1, -2.0]), np.array([-1.0, -2.0, 0.1]),
+    -np.ones(4),
 )  # fmt: skip
 
 
@@ -108,7 +109,7 @@ def writes_an_attribute(x):
 
 def pops(x):
     left, h = [1.0, 2.0, 3.0], 0
-    while x[0] > 0 and left.pop() > x[1]:
+    while x[0] > 0 and (len(left) > 0 and left.pop() > x[1]):
         h += 1
     return len(left), h
 

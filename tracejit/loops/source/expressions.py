@@ -21,8 +21,8 @@ _INDEXED_BUILDERS: Final = frozenset(("r_", "c_"))
 _LOOK_UPS: Final = ("callee", "creation")
 #: Functions and methods that change nothing, and names of modules whose functions do not.
 _PLAIN_FUNCTIONS: Final = frozenset((
-    "abs", "all", "any", "bool", "complex", "divmod", "dot", "float", "int", "isinstance", "item", "len", "max",
-    "mean", "min", "pow", "round", "sum",
+    "abs", "all", "any", "bool", "complex", "divmod", "dot", "float", "int", "isinstance", "item", "len",
+    "max", "mean", "min", "pow", "round", "sum",
 ))  # fmt: skip
 _LIBRARIES: Final = frozenset(("cmath", "jnp", "math", "np", "numpy", "tj", "tracejit"))
 _EAGER: Final = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
