@@ -11,28 +11,21 @@ products are taken in another order than one after the other, as they are where 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from ...base.records import record
+from ...ir.analysis.even_steps import fold_of, is_plain, neutral, slopes_of
 from ...ir.analysis.loop_arrays import is_array
 from ...ir.dataflow import increment
-from ...ir.dtypes import INT64, SHORT_NAME
+from ...ir.dtypes import SHORT_NAME
 from ...ir.graph import Function, Instruction, Value
 from ...ir.ops.indexing import SCATTER_FOLDS
-from ...ir.registry import OPS, Kind
+from ...ir.registry import Kind
 from ..kernels.indexing.slices import slices_of
 from ..llvm.emitter import Reg, constant
 from ..llvm.target import Target
 from ..lowering.packing import PackingWriter
 from .elements import Elements, Stored
-
-#: What the lanes of a fold begin with, by its op; None for the least or the greatest number of the dtype.
-_FOLDS: Final[dict[str, bool | float | None]] = {
-    "add": -0.0, "logical_and": True, "logical_or": False, "maximum": None, "minimum": None, "mul": 1,
-}  # fmt: skip
-_LINEAR: Final = ("add", "sub", "neg", "mul")
 
 
 @record(eq=False)
@@ -51,7 +44,7 @@ def lane_steps(
 ) -> LaneSteps | None:
     """The steps of `body`, with so many carries, as lanes; None where they depend on each other, or read or
     write at other places. `is_inside` tells whether an index is known to lie inside an axis of a size."""
-    slopes = _slopes(body, carries)
+    slopes = slopes_of(body, carries)
     written: dict[Value, Instruction] = {}
     dtypes: list[str] = []
     for step in body.body:
@@ -67,7 +60,7 @@ def lane_steps(
                     return None
                 written[source] = step
             dtypes.append(SHORT_NAME[source.dtype])
-        elif not (step.op.kind is Kind.CREATION or _is_plain(step)):
+        elif not (step.op.kind is Kind.CREATION or is_plain(step)):
             return None
     for step in body.body:
         own = written.get(step.operands[0]) if step.op.kind is Kind.GATHER else None
@@ -84,7 +77,7 @@ def lane_steps(
         elif param.type.size != 1:
             return None
         elif increment(body, place) is None and result is not param:
-            fold = _fold(body, param, result)
+            fold = fold_of(body, param, result)
             if fold is None:
                 return None
             folds[place] = fold
@@ -93,51 +86,6 @@ def lane_steps(
     if lanes == 1 or not (written or folds):
         return None
     return LaneSteps(body, lanes, slopes, folds)
-
-
-def _is_plain(step: Instruction) -> bool:
-    """Whether `step` is an op of numbers that cannot fail, or changes no number."""
-    if step.op.kind is Kind.VIEW:
-        return step.operands[0].type.size == 1
-    powers = step.op.name == "pow" and step.result.dtype.kind == "i"
-    return step.op.kind is Kind.ELEMENTWISE and step.op.emit is not None and not powers
-
-
-def _slopes(body: Function, carries: int) -> dict[Value, int]:
-    """The numbers by which values grow in each step, where they are known: 0 for those that stay the same."""
-    slopes: dict[Value, int] = {}
-    for place, param in enumerate(body.params):
-        slope = 0 if place >= carries or body.results[place] is param else increment(body, place)
-        if slope is not None and not is_array(param):
-            slopes[param] = slope
-    constants: dict[Value, int] = {}
-    for step in body.body:
-        known = [slopes[operand] for operand in step.operands if operand in slopes]
-        if step.op.kind is Kind.CREATION:
-            slopes[step.result] = 0
-            if step.op.name == "full" and step.result.dtype is INT64:
-                constants[step.result] = int(step.attrs["value"])
-        elif step.op.kind is not Kind.ELEMENTWISE or len(known) < len(step.operands):
-            continue
-        elif not any(known):
-            slopes[step.result] = 0
-        elif step.result.dtype is INT64 and step.op.name in _LINEAR:
-            slope = _linear(step, known, [constants.get(operand) for operand in step.operands])
-            if slope is not None:
-                slopes[step.result] = slope
-    return slopes
-
-
-def _linear(step: Instruction, slopes: Sequence[int], constants: Sequence[int | None]) -> int | None:
-    if step.op.name == "neg":
-        return -slopes[0]
-    x, y = slopes
-    if step.op.name == "mul":
-        factors = [
-            factor * slope for factor, slope in zip(constants, (y, x), strict=True) if factor is not None
-        ]
-        return factors[0] if factors else None
-    return x + y if step.op.name == "add" else x - y
 
 
 def _distance(
@@ -156,32 +104,9 @@ def _distance(
     return total * slices.unit
 
 
-def _fold(body: Function, param: Value, result: Value) -> Instruction | None:
-    """The instruction that folds something of each step into `param`, whose next value is `result`."""
-    readers = Counter(operand for step in body.body for operand in step.operands)
-    readers.update(body.results)
-    fold = next((step for step in body.body if result in step.results), None)
-    if fold is None or fold.op.name not in _FOLDS or readers[param] != 1 or readers[result] != 1:
-        return None
-    return fold if fold.operands.count(param) == 1 else None
-
-
 def first_lanes(fold: Instruction, lanes: int) -> Reg:
     """The lanes with which `fold` begins."""
-    dtype = SHORT_NAME[fold.result.dtype]
-    unit = _FOLDS[fold.op.name]
-    if unit is None:
-        reductions = {"maximum": "max", "minimum": "min"}
-        unit = _extreme(reductions[fold.op.name], dtype)
-    elif fold.op.name == "add" and dtype[0] not in "fc":
-        unit = 0
-    return constant(unit, dtype, lanes)
-
-
-def _extreme(name: str, dtype: str) -> float:
-    reduction = OPS[name].reduction
-    assert reduction is not None
-    return reduction.identity(dtype)  # type: ignore[no-any-return]
+    return constant(neutral(fold), SHORT_NAME[fold.result.dtype], lanes)
 
 
 def folded_lanes(writer: PackingWriter, fold: Instruction, lanes: Reg, first: Reg) -> Reg:
