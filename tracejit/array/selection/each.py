@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from ...base.records import record
 from ...dispatch.dispatch import apply
-from ...ir.dtypes import BOOL, DType
+from ...ir.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, DType
 from ...ir.registry import Attrs, Op
 from ...provided import FORI_LOOP
 from ...tensors.tensor import Tensor, wrap
@@ -127,6 +127,7 @@ def _along(count: Any, body: Callable[[Any, Any], Any], first: Any) -> Any:
     return FORI_LOOP()(0, as_tensor(count), body, first)
 
 
+_WIDE: Final = {FLOAT16: FLOAT64, FLOAT32: FLOAT64, COMPLEX64: COMPLEX128}
 #: The op by which a reduction takes in one element more, and what it begins with.
 _FOLDS: Final[dict[str, tuple[str, Any]]] = {
     "all": ("logical_and", True),
@@ -142,25 +143,24 @@ _FOLDS: Final[dict[str, tuple[str, Any]]] = {
 
 def folded(name: str, each: Each, dtype: DType, extreme: Any) -> Tensor | None:
     """The reduction `name`, of the result `dtype`, of the elements; None where there is no such. An extremum
-    of nothing is `extreme`."""
+    of nothing is `extreme`. Sums have twice the digits while they are added up, but those of float64."""
+    wide = _WIDE.get(dtype, dtype)
     if name == "mean":
-        total = folded("sum", each, dtype, None)
-        return run("div", total, cast(as_tensor(each.count), dtype))
+        total = folded("sum", each, wide, None)
+        return cast(run("div", total, cast(as_tensor(each.count), wide)), dtype)
     if name not in _FOLDS:
         return None
     op, first = _FOLDS[name]
-    start = filled(extreme if first is None else first, (), dtype)
+    inner = wide if name == "sum" else dtype
+    start = filled(extreme if first is None else first, (), inner)
 
     def step(place: Tensor, total: Tensor) -> Tensor:
         element = as_tensor(at(each.node, place, {}))
-        return run(
-            op,
-            total,
-            run("ne", element, 0) if dtype is BOOL and element.dtype is not BOOL else cast(element, dtype),
-        )
+        is_truth = inner is BOOL and element.dtype is not BOOL
+        return run(op, total, run("ne", element, 0) if is_truth else cast(element, inner))
 
     result: Tensor = _along(each.count, step, start)
-    return result
+    return cast(result, dtype)
 
 
 def _reads(node: Node) -> list[Read | Gathered | FromTheEnd]:

@@ -72,3 +72,15 @@ def test_complex_numbers_and_mixed_types() -> None:
 
     z, x, k = np.arange(6) * (1 + 0.5j) + 0.25, np.linspace(0, 1, 6, dtype=np.float32), np.arange(6) - 3
     np.testing.assert_allclose(np.asarray(tj.jit(steps)(z.copy(), x, k)), steps(z, x, k), rtol=1e-6)
+
+
+def test_sums_of_short_floats_keep_their_digits() -> None:
+    def steps(x):
+        y = np.zeros(12)
+        for i in range(12):
+            y[i] = x[: i * 300 + 1].sum() + x[: i * 300 + 1].mean() + x[i * 200 :] @ x[i * 200 :]
+        return y
+
+    for dtype, digits in ((np.float32, 1e-6), (np.float16, 5e-3)):
+        x = (np.random.default_rng(4).random(SIZE) * 0.01).astype(dtype)
+        np.testing.assert_allclose(np.asarray(tj.jit(steps)(x)), steps(x.astype(float)), rtol=digits)
