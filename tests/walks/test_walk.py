@@ -23,6 +23,7 @@ from .drawing import MAX_THREADS, OPERAND_ELEMENTS, ROWS, Case, draw_machine, dr
 from .memory import guarded
 from .runner import walk
 from .trial import try_case
+from .worker import failure_of
 
 #: Some 15 seconds of processor time.
 TRIALS = 60
@@ -82,6 +83,15 @@ def test_the_operands_of_the_largest_cases_fit() -> None:
     for number in range(600):
         arrays = trial(9, number, ("products", "batches", "transposes")).case.arrays
         assert sum(array.size for array in arrays) <= OPERAND_ELEMENTS
+
+
+#: Trials that found something: seed and number.
+PAST = ((8639, 14649),)
+
+
+@pytest.mark.parametrize(("seed", "number"), PAST)
+def test_past_findings(seed: int, number: int) -> None:
+    assert not failure_of(trial(seed, number))
 
 
 # -- the net itself ------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from ...loops.nodes import (
     Kernel,
     Load,
     Node,
+    Operand,
     Poll,
     Prefetch,
     Store,
@@ -236,11 +237,14 @@ class FoldBuilder(ElementBuilder):
                 Store(self.buffer(memory), self.index(memory), (self.names[value],), origins=origins)
             )
         self.store(plan.writes, plan.members)
-        carried = [self._fold(member, begin.get(member.value)) for member in plan.folds]
-        if len(nest.sizes) == nest.parallel:
+        if len(nest.sizes) == nest.parallel:  # a row of one element
+            for fold in plan.folds:
+                names[fold.value] = self.name("f")
+                self._fold_into(names[fold.value], fold, self._beginning(fold, begin.get(fold.value)))
             self.nodes, self.held, self.inverses = [*around, *self.nodes], held, {}
             self.names = {**self.names, **names}
             return
+        carried = [self._fold(member, begin.get(member.value)) for member in plan.folds]
         loop = self._loops(tuple(self.nodes), tuple(carried))
         at_once = self.factoring is not None and 0 not in nest.sizes
         factored = self.factoring.factored(loop) if self.factoring and at_once else [loop]
@@ -293,10 +297,17 @@ class FoldBuilder(ElementBuilder):
 
     def _fold(self, member: Member, begin: str | None) -> Carry:
         """Fold one element more; what the loop hands on, which begins with `begin` or the identity."""
-        dtype = SHORT_NAME[member.value.dtype]
         before, after, result = (self.name(prefix) for prefix in "tfr")
+        self._fold_into(after, member, before)
+        dtype = SHORT_NAME[member.value.dtype]
+        return Carry(before, dtype, self._beginning(member, begin), after, result)
+
+    def _fold_into(self, name: str, member: Member, before: Operand) -> None:
+        """Name what `before` is with one element more folded in."""
+        dtype, instruction = SHORT_NAME[member.value.dtype], member.instruction
         operand = self.operand(member.operands[0])
-        instruction = member.instruction
-        self.nodes.append(Fold(after, dtype, instruction.op, before, operand, instruction.origins))
-        first = unit_of(instruction.op, dtype) if begin is None else begin
-        return Carry(before, dtype, first, after, result)
+        self.nodes.append(Fold(name, dtype, instruction.op, before, operand, instruction.origins))
+
+    def _beginning(self, member: Member, begin: str | None) -> Operand:
+        """`begin`, or the identity of a fold."""
+        return unit_of(member.instruction.op, SHORT_NAME[member.value.dtype]) if begin is None else begin
