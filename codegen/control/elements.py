@@ -271,9 +271,11 @@ class ElementWriter(PackingWriter, abc.ABC):
         w, totals = self.w, []
         for *batch, row, column in np.ndindex(*instruction.result.shape):
             left, right = x[(*batch, row)], y[(*batch, slice(None), column)]
-            total = constant(0, SHORT_NAME[instruction.result.dtype])
+            dtype = SHORT_NAME[instruction.result.dtype]
+            multiply, add = (w.and_, w.or_) if dtype == "bool" else (w.mul, w.add)
+            total = constant(0, dtype)
             for a, b in zip(left.tolist(), right.tolist(), strict=True):
-                total = w.add(w.mul(self.element(operands[0], a), self.element(operands[1], b)), total)
+                total = add(multiply(self.element(operands[0], a), self.element(operands[1], b)), total)
             totals.append(total)
         return totals
 

@@ -19,6 +19,7 @@ from ..array.methods.ndarray import FlatElements
 from ..array.ranges import arange
 from ..array.selection.masked_selection import Selection
 from ..array.selection.positions import compact
+from ..array.selection.slices import TracedSlice, length
 from ..base.errors import DTypeError
 from ..base.records import record
 from ..dispatch.dispatch import apply
@@ -256,7 +257,13 @@ def steps_of(iterable: Any) -> Steps | None:
         return Steps(array.shape[0], [array], lambda _, elements: elements[0])
     if isinstance(iterable, FlatElements):
         return steps_of(ravel(iterable.base))
+    if isinstance(iterable, TracedSlice) and not iterable._first:
+        count = length(iterable._mask)
+        STATE.tracer.mark_weak(count._data)
+        return Steps(count, [], lambda k, _: iterable.at_place(k), iterable._mask.size)
     if isinstance(iterable, Selection):
+        if iterable.is_view:
+            return None
         whole, count = compact(iterable)
         STATE.tracer.mark_weak(count._data)
         if iterable._first:

@@ -56,6 +56,8 @@ def call_of_selections(
     views = [leaf for leaf in flatten(arguments)[0] if isinstance(leaf, Selection) and leaf.is_view]
     if call is None or not views or name in _COPIES:
         return call
+    if arguments.get("copy") is False:
+        return None
 
     def read_only() -> Any:
         leaves, structure = flatten(call())

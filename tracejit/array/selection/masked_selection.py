@@ -35,6 +35,8 @@ from .sized import unique
 
 _ALL: Final = slice(None)
 #: Ops beside those of that kind that compute each element of the elements in its place.
+#: Methods that write what they are called on.
+_IN_PLACE: Final = ("partition", "put", "sort")
 _SAME: Final = ("candidate", "copy", "real", "safe_candidate", "stop_gradient")
 _OF_EACH: Final = ("candidate", "copy", "imag", "real", "safe_candidate", "stop_gradient")
 
@@ -120,6 +122,8 @@ class Selection:
         return f"tensor(<traced {self.dtype.name}, selected by {self._mask.type}>)"
 
     def __getattr__(self, name: str) -> Any:
+        if name in _IN_PLACE or (self.is_view and name.endswith("_") and not name.startswith("_")):
+            raise refused(f"x[mask].{name}()", "a function that gives a new array, as np.sort(x[mask])")
         attribute = getattr(Tensor, name)
         if isinstance(attribute, property):
             return attribute.fget(self)  # type: ignore[misc]
@@ -222,9 +226,28 @@ class Selection:
 class _ReadAlone(Selection):
     """Elements that are a view in NumPy, and a copy here, so that they may not be written."""
 
-    __slots__ = ()
+    __slots__ = ("_elements", "_symbol", "_values", "base")
     __hash__ = None
     is_view = True
+
+    def __init__(self, x: Selection, base: Tensor) -> None:
+        """The elements of `x`, which share memory with `base` in NumPy."""
+        self._mask, self._first, self._place = x._mask, x._first, x._place
+        self._values, self._elements, self.base, self._symbol = x._whole, x._each, base, base._data
+
+    def _unchanged(self) -> None:
+        if self.base._data is not self._symbol:
+            raise refused("reading a view of x[i:j] after x was written")
+
+    @property
+    def _whole(self) -> Tensor:  # type: ignore[override]
+        self._unchanged()
+        return self._values
+
+    @property
+    def _each(self) -> Each | None:  # type: ignore[override]
+        self._unchanged()
+        return self._elements
 
     def _take(self, whole: Tensor) -> None:
         raise refused("writing through this view of x[i:j]")
@@ -235,9 +258,7 @@ def read_alone(x: Any, result: Any) -> Any:
     written."""
     if not isinstance(result, Selection) or not x.is_view or result.is_view:
         return result
-    alone = _ReadAlone(result._mask, result._first, result._whole, result._place)
-    alone._each = result._each
-    return alone
+    return _ReadAlone(result, x.base)
 
 
 def computed_each(op: Op, operands: Sequence[Any], attrs: Attrs) -> Each | None:

@@ -93,6 +93,17 @@ class TracedSlice(Selection):
         node = read_of(array, key if type(key) is tuple else (key,), starts_at(self._mask))
         return None if node is None else Each(node, length(self._mask))
 
+    @property
+    def base(self) -> Tensor:
+        """The array whose elements these are."""
+        array: Tensor = self._source[0]
+        return array
+
+    def at_place(self, place: Any) -> Tensor:
+        """The element, or slice, at `place`, which is there; of more than one axis a view."""
+        entries = (*[_ALL] * self._first, place_of(self, place, is_there=True))
+        return getitem(self._view, entries)
+
     def _take(self, whole: Tensor) -> None:
         setitem(self._view, (*[_ALL] * self._first, self._mask), Selection(self._mask, self._first, whole))
 
@@ -127,7 +138,8 @@ class TracedSlice(Selection):
             return self._part(part)[tuple(entries)]
         whole, first = self._whole_key(key)
         if first is None:
-            return MASKED_CALLS().element(self, key)
+            entries[place] = place_of(self, part)
+            return getitem(self._view, tuple(entries))
         if self._is_all(whole):
             return self
         return self._of(getitem(self._view, whole), first, *self._ends())

@@ -279,9 +279,11 @@ def item_content(name: str, item: Any, is_weak: Any) -> tuple[Content, list[bool
 
 def check_containers(name: str, value: Any) -> None:
     """Raise LoopError where the variable `name` gets a list or dict from outside of all loops, in `value`: a
-    loop hands copies on, and such a one has other names."""
+    loop hands copies on, and such a one has other names; or elements that a step selects."""
     if isinstance(value, StackedList):
         return
+    if isinstance(value, Selection) and _is_of_a_region(value._mask):
+        raise LoopError(f"{called(name)} becomes elements whose number is not known")
     if isinstance(value, (list, dict)) and not CURRENT.session.is_fresh(value):
         leaves = flatten(value, static_strings=True)[0]
         if leaves and not any(map(_is_of_a_region, leaves)):

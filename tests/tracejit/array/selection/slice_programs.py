@@ -32,6 +32,9 @@ WRITES = (
     "r = {target}\n{pad}if len(r) > 0: r[0] = s * 0.1; r[-1] += 0.5",
     "r = {target}[1:]; r += 0.125", "r = {target}; r[r > 0.5] = 0.0", "A[{slice}] *= 0.5",
     "A[{slice}, 2] = 1.5",
+    "r = {target}[::-1]; x[0] = 0.5; s += r.sum()", "for t in {target}: s += t; x[i - 1] = t * 0.5",
+    "for r in A[{slice}]: r *= 0.75", "for r in A[{slice}]: s += r[0]; A[i - 1, 0] = 0.25",
+    "v = A[{slice}]\n{pad}if len(v) > 0: v[0][1] = s * 0.1; r = v[-1]; r += 0.125",
     "r = {line}; r += 1; s += r.sum()", "for t in {target}: s += t * 0.5",
 )  # fmt: skip
 TESTS = ("s > 1", "i % 3 == 1", "v > 0", "np.sum({}) > 0.5", "len({}) > 2")

@@ -192,6 +192,58 @@ def test_views(number: int, tmp_path: Path) -> None:
         np.testing.assert_allclose(result, value, err_msg=source)
 
 
+#: Statements of a step that write an array through a part of a slice, or read one after it was written.
+SHARED = (
+    "r = A[:i][0]; r += 1", "A[:i][0][:] = i", "v = A[:i]; v[0][1] = i", "v = A[:i]; v[-1][...] *= 2",
+    "v = A[:i]\n        for k in range(i): r = v[k]; r += 1", "for r in A[:i]: r += 1",
+    "c = A[:, :i][:, 0]; c += 1", "w = A[:i][0]; A[...] += 1; s += w.sum()",
+    "for v in x[:i]:\n            s += v\n            x[i - 1] += 0.01",
+    "for k, v in enumerate(x[:i]):\n            s += v\n            x[(k + 1) % 7] += v * 0.01",
+    "for v in reversed(x[:i]):\n            s += v\n            x[0] += 0.01",
+    "for u, v in zip(x[:i], x[1:i + 1]):\n            s += u * v\n            x[i - 1] += 0.01",
+    "for row in A[:i]:\n            s += row.sum(); A[i - 1, 0] += 1",
+    "w = x[:i][::-1]; x[0] += 1; s += w.sum()", "w = np.flip(x[:i]); x[0] += 1; s += w.sum()",
+    "w = x[:i][::2]; x[0] += 1; s += w.sum()", "w = np.real(x[:i]); x[0] += 1; s += w.sum()",
+    "w = A[:i].T; A[0, 0] += 1; s += w.sum()", "y = A[0]; y[:i], x[:i] = x[:i], y[:i][::-1]",
+    "a, b = x[:i], x[:i][::-1]; a[:] = 0.5 * a; a += b", "w = np.nan_to_num(x[:i], copy=False); x[0] += 1",
+    "x[:i].sort(); x[i] += x[0]", "v = x[:i]; v.sort()", "A[i, :i].sort()", "A[:i].sort(axis=0)",
+    "v = x[:i].copy(); v.sort(); s += v[0]", "v = x[:i] * 1; v.sort(); s += v[0] * i",
+    "x[i] += 1\n        if x[i] > 1.5: return x[:i]", "x[i] += 1\n        if x[i] > 1.5: return x[:i].copy()",
+    "x[i] += 1\n        if x[i] > 1.5: return x[:i].sum(), i", "if x[i] > 0.6: return x[x > 0.5]",
+    "s += (x > 0.3)[:i] @ (x > 0.2)[:i]", "r = x[:i] if x[i] > 0.5 else x[i:]; s += r.sum()",
+    "if x[i] > 0.5: r = x[:i]\n        else: r = x[i:]\n        r *= 0.9",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(SHARED)))
+@pytest.mark.parametrize("steps", [6, 40])
+def test_shared_memory(number: int, steps: int, tmp_path: Path) -> None:
+    loop = f"    for i in range(2, {steps}):\n        {SHARED[number]}\n"
+    source = f"def f(x, A):\n    s = 0.0\n{loop}    return s\n"
+    function = _of_source(source, tmp_path / "shared.py")
+    rng = np.random.default_rng(number)
+    x, a = rng.random(steps + 1), rng.random((steps + 1, steps + 1))
+    mine, numpys = (x.copy(), a.copy()), (x.copy(), a.copy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = plain(function(*numpys))
+        results = plain(tj.jit(function)(*mine))
+    assert len(results) == len(expected)
+    for result, value in zip([*results, *mine], [*expected, *numpys], strict=True):
+        np.testing.assert_allclose(result, value, rtol=1e-9, err_msg=source)
+
+
+def test_products_of_bools() -> None:
+    def steps(x: Any, y: Any) -> Any:
+        b = np.zeros(len(x), bool)
+        for i in range(len(x)):
+            b[i] = np.where(np.arange(13) < i, x, False) @ y
+        return b
+
+    for x in (np.ones(13, bool), np.arange(13) % 3 == 0):
+        np.testing.assert_array_equal(np.asarray(tj.jit(steps)(x, x)), steps(x, x))
+
+
 def test_lengths_that_do_not_match() -> None:
     def added(x, p, q):
         s = 0.0
