@@ -430,8 +430,9 @@ def _as_operand(value: Any) -> Any:
 
 def _as_truth(value: Any) -> Any:
     """The truth of `value`, an operand of a test."""
-    tested = _as_test(value)
-    return note_presence(truth(tested), presence(tested)) if _is_structured(tested) else tested
+    tested, session = _as_test(value), CURRENT.session
+    is_first = session is not None and session.first_tests > 0 and is_traced(tested)
+    return note_presence(truth(tested), presence(tested)) if is_first or _is_structured(tested) else tested
 
 
 def _conjunction(

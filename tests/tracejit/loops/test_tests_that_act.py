@@ -114,9 +114,27 @@ def pops(x):
     return len(left), h
 
 
+def has_a_number(x):
+    h = 0
+    while x[1] and h < 4:
+        h += 1
+    while h < 9 and (x[0] or x[1] - 0.5):
+        h += 2
+    return h, 0.0
+
+
 @pytest.mark.parametrize(
     "function",
-    [rebinds, rebinds_deeper, rebinds_in_a_branch, writes_a_list, appends, writes_an_attribute, pops],
+    [
+        rebinds,
+        rebinds_deeper,
+        rebinds_in_a_branch,
+        writes_a_list,
+        appends,
+        writes_an_attribute,
+        pops,
+        has_a_number,
+    ],
 )
 @pytest.mark.parametrize("number", range(len(ARRAYS)))
 @pytest.mark.filterwarnings("ignore::tracejit.UnrolledLoopWarning", "ignore::tracejit.UncompiledCallWarning")
