@@ -34,6 +34,13 @@ _VARIABLES = {
     "attributes": "o = Box(z, u[1:5])",
     "shared": 'da, db, la, lb = {"s": z, "r": x * 1.0}, {"s": 0.5, "r": u}, [z, 0.5], [1.0, z]',
 }
+#: Arrays that NumPy makes out of numbers alone, in place of those that are computed.
+_MADE = (
+    ("u", ("np.linspace(0.0, 1.25, 6)", "np.arange(6) * 0.25", "np.array([0.5, 1.0, -0.5, 0.0, 2.0, -1.5])",
+           "np.zeros(6)", "np.full(6, 0.5)", "np.ones((2, 3)).reshape(-1)", "np.arange(12.0)[::2]")),
+    ("b", ("np.arange(12.0).reshape(4, 3) * 0.25", "np.ones((3, 4)).T", "np.zeros((4, 3)) - 0.5",
+           "np.linspace(-1.0, 1.75, 12).reshape(4, 3)", "np.array([[0.5, 1.0, -0.5]] * 4)", "np.eye(4, 3)")),
+)  # fmt: skip
 _JUMPS = ("break", "continue", "return", "raise")
 
 
@@ -48,6 +55,8 @@ class Generator(Statements):
         texts = self._make_helpers()
         place = Place()
         lines = [line for feature, line in _VARIABLES.items() if feature in self.features]
+        if "made" in self.features:
+            lines = [f"{name} = {self.pick(*forms)}" for name, forms in _MADE] + lines
         lines += self._closure_lines()
         while self.budget > 0:
             more, place = self._statement(place)

@@ -23,6 +23,7 @@ FEATURES = (
     "exceptions",
     "guards",
     "loop targets",
+    "made",
     "matching",
     "mixed",
     "names",

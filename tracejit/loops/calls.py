@@ -223,7 +223,7 @@ def _builtin(function: Any) -> Any:
         module = (getattr(function, "__module__", None) or "").split(".")
         if owner in _PURE_MODULES or (module[0] in ("numpy", "math", "_operator") and "random" not in module):
             return function
-    elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic)):
+    elif isinstance(owner, (Tensor, str, bytes, int, float, complex, np.generic, np.ufunc)):
         return function
     elif isinstance(owner, (dict, list, tuple, deque, set)):
         return _method_of_container(function, type(owner))

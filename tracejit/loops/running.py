@@ -10,7 +10,7 @@ from ..base.errors import DTypeError, ShapeError, TracejitError
 from ..base.loading import load_module
 from ..state import STATE
 from ..tape.modes import untaped
-from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region
+from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region, written_of
 from . import iterations
 from .carries import LoopStatement, TestWrites, UnsteadyError
 from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched, untyped
@@ -203,13 +203,14 @@ def _attempted(loop: LoopStatement, session: Session, which: str) -> Exception |
     marked = session.mark()
     session.attempts += 1
     tracer = STATE.tracer
-    merged_error = tracer.merged_error
+    merged_error, writes = tracer.merged_error, len(written_of(tracer))
     around, session.untyped_items = session.untyped_items, None
     try:
         text = attempts.trace_loop(loop)
     except Exception as error:  # of the user's, too: what raises in a branch need not run
         session.reset(marked)
         tracer.merged_error = merged_error
+        del written_of(tracer)[writes:]
         if (searched := session.untyped_items) is not None and is_searched(error):
             return searched.with_traceback(None)
         if session.attempts > 1 and getattr(error, "tensor", None) is not None:

@@ -243,9 +243,9 @@ class Runtime(Comprehensions):
             type(value) is np.ndarray
             and STATE.tracer is not None
             and CURRENT.session is not None
-            and value.base is None
             and value.dtype.kind in "biufc"
             and sys.getrefcount(value) <= _ALONE
+            and (value.base is None or _has_memory_alone(value))
         ):
             return apply(OPS["copy"], (wrap(value),), {})
         return value
@@ -528,5 +528,17 @@ def _constantly(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
+def _base_references(view: Any) -> int:
+    return sys.getrefcount(view.base)
+
+
+def _has_memory_alone(view: Any) -> bool:
+    """Whether no other array has the memory of `view`, but the one that it is a view of."""
+    is_plain = type(view.base) is np.ndarray and view.base.base is None
+    return is_plain and _base_references(view) <= _ONE_VIEW
+
+
 _ALONE: Final = Runtime().references(np.empty(1))
+#: The references to an array that has one view.
+_ONE_VIEW: Final = _base_references(np.empty(2)[:1])
 set_runtime(Runtime())

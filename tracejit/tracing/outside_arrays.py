@@ -27,6 +27,13 @@ class OutsideArrayError(UncompilableError):
     advice = "pass the array as an argument"
 
 
+class UnseenWriteError(UncompilableError):
+    """A call that cannot run as compiled, since the function writes an array of NumPy's that it makes through
+    a tensor that is a copy of it."""
+
+    advice = "make the array by tj.array"
+
+
 class OutsideArrays:
     """Arrays outside the arguments that the function `label` may write, and their elements now."""
 
@@ -58,6 +65,10 @@ class OutsideArrays:
                 data = _memory(place.value)
                 if data is not None and np.may_share_memory(array, data):
                     raise _error(self._label, place.source)
+            raise UnseenWriteError(
+                f"{self._label}: an array of shape {array.shape} that it makes by NumPy out of numbers alone "
+                "is written through a view"
+            )
 
     def check_possible(self) -> None:
         """Raise OutsideArrayError where the function may write one: a trace has asked for what is written."""

@@ -161,6 +161,13 @@ def note_written(tracer: Tracer, value: Any) -> None:
     ]
 
 
+def written_of(tracer: Tracer) -> list[Array]:
+    """The captured arrays that are written through tensors of `tracer` and of those around it."""
+    while tracer.parent is not None:
+        tracer = tracer.parent
+    return tracer.written
+
+
 def decisions_of(tracer: Tracer | None) -> int:
     """Number of values that `tracer` and those around it were asked for."""
     count = 0

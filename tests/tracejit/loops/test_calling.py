@@ -190,6 +190,29 @@ def test_calls_for_written_variables_are_checked():
     assert reports(jitted)[0][0] == "unrolled"
 
 
+@case(np.arange(30, dtype=np.int32).reshape(6, 5) ** 2 % 11)
+def outer_sums(path):
+    for k in range(5):
+        path[:] = np.minimum(path[:], np.add.outer(path[:, k], path[k, :]))
+    return np.maximum.reduce(path) + np.add.accumulate(path, axis=1)
+
+
+@case(X)
+def methods_of_ufuncs(x):
+    s, bins = 0.0, np.zeros(5)
+    for i in range(7):
+        s += np.add.reduce(x * i) + np.multiply.reduce(x[:3])
+        np.add.at(bins, [i % 5, i % 3], x[i])
+        bins += np.minimum.accumulate(bins) * np.subtract.reduceat(x, [0, 2, 4, 5, 6])
+    return s, bins
+
+
+def test_methods_of_ufuncs_are_known():
+    for function, arguments, _ in case:
+        if function.__name__ in ("outer_sums", "methods_of_ufuncs"):
+            assert [outcome for outcome, _ in reports(agree(function, *arguments))] == ["compiled"]
+
+
 @pytest.mark.parametrize(("function", "arguments", "mode"), case)
 def test_form(function, arguments, mode, monkeypatch):
     monkeypatch.setattr("tracejit.loops.running.SHORT", -1)

@@ -38,7 +38,8 @@ from .syntax import (
     placed,
     same_scope,
     walk,
-    written_by_calls,
+    with_viewed,
+    written_arrays,
 )
 
 
@@ -71,8 +72,8 @@ class FunctionRewriter:
         documented = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
         start, body = (body[:1], body[1:]) if documented else ([], body)
         loops = [] if inside else [node for node in nodes if isinstance(node, _LOOPS)]
-        written_in_loops = written_in_place(_within(loops)) if loops else self._written
-        written = self._written | written_by_calls(nodes)
+        written = with_viewed(written_arrays(nodes), nodes)
+        written_in_loops = with_viewed(written_arrays(_within(loops)), nodes) if loops else written
         visitors = [Everywhere(written, written_in_loops, items=items) for items in (False, True)]
         around = set(loops)
         body = [

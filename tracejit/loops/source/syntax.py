@@ -156,21 +156,63 @@ def comprehensions(nodes: Iterable[ast.AST]) -> Iterator[Comprehension]:
         yield from comprehensions(children(node))
 
 
-def written_by_calls(nodes: Iterable[ast.AST]) -> set[str]:
-    """The names of arrays that calls among `nodes` hand to functions that write them: to NumPy's, as in
-    ``np.add.at(a, ...)``, ``np.put(a, ...)``, ``np.add(x, y, out=a)``; and to any whose result nobody takes,
-    as in ``fill(a, x)``."""
+def written_arrays(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of arrays in whose memory `nodes` may write: by subscripts and augmented assignments, by
+    NumPy's functions, as in ``np.add.at(a, ...)``, ``np.put(a[i], ...)``, ``np.add(x, y, out=a)``; and by any
+    function or method whose result nobody takes, as in ``fill(a, x)``."""
     names: set[str] = set()
     for node in nodes:
+        written: list[ast.expr] = []
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            names.update(target.id for target in node.value.args if isinstance(target, ast.Name))
-        if not isinstance(node, ast.Call):
-            continue
-        written = [keyword.value for keyword in node.keywords if keyword.arg == "out"]
-        if isinstance(node.func, ast.Attribute) and node.func.attr in WRITERS:
-            written += node.args[:1]
-        names.update(target.id for target in written if isinstance(target, ast.Name))
+            written = [node.value, *node.value.args]
+        elif isinstance(node, ast.AugAssign):
+            written = [node.target]
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            written = [node]
+        elif isinstance(node, ast.Call):
+            written = [keyword.value for keyword in node.keywords if keyword.arg == "out"]
+            if isinstance(node.func, ast.Attribute) and node.func.attr in WRITERS:
+                written += node.args[:1]
+        names.update(*map(roots_of, written))
     return names
+
+
+def roots_of(node: ast.AST) -> set[str]:
+    """The names of the arrays in whose memory the parts, attributes and results of methods and of NumPy's
+    functions for views that `node` is made of may lie, as in ``np.ravel(a[i].T)``; none for other
+    expressions."""
+    names: set[str] = set()
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+        if isinstance(node, ast.Call):
+            if getattr(node.func, "attr", "") in _VIEWING:
+                names.update(*map(roots_of, node.args[:1]))
+            node = node.func
+        else:
+            node = node.value
+    return names | ({node.id} if isinstance(node, ast.Name) else set())
+
+
+def with_viewed(names: set[str], nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """`names`, and those of the arrays of which `nodes` make variables with these names views, as in
+    ``row = a[i]`` or ``for row in a``."""
+    roots: dict[str, set[str]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            targets, sources = node.targets, roots_of(node.value)
+        elif isinstance(node, ast.For):
+            targets = [node.target]
+            sources = {inner.id for inner in walk(node.iter) if isinstance(inner, ast.Name)}
+        else:
+            continue
+        for target in targets:
+            for inner in walk(target):
+                if isinstance(inner, ast.Name):
+                    roots.setdefault(inner.id, set()).update(sources)
+    found, new = set(names), set(names)
+    while new:
+        new = {root for name in new for root in roots.get(name, ())} - found
+        found |= new
+    return frozenset(found)
 
 
 def is_endless(loop: ast.stmt) -> bool:
@@ -191,3 +233,8 @@ def has_jumps(statements: Iterable[ast.AST]) -> bool:
 
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
+#: Functions of NumPy's whose results may lie in the memory of their first argument.
+_VIEWING = frozenset((
+    "asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "expand_dims", "flip", "fliplr",
+    "flipud", "moveaxis", "ravel", "reshape", "rot90", "squeeze", "swapaxes", "transpose",
+))  # fmt: skip
