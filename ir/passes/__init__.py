@@ -38,6 +38,7 @@ from .on_demand import (
     merge_scans,
     merge_whiles,
     move_pads,
+    multiply_before,
     place_updates,
     read_joins,
     rematerialize,
@@ -97,6 +98,7 @@ PIPELINE: Final[tuple[Pass, ...]] = (
     Pass("free-unchanged-carries", free_unchanged_carries),  # what no step changes is no state
     Pass("reuse-stacks", reuse_stacks),  # stack in a scan once what several scans stack
     Pass("licm", hoist_invariants),  # loop-invariant code motion
+    Pass("multiply-before", multiply_before),  # one matrix product before a loop for those of its steps
     Pass("defer-products", defer_products),  # one matrix product after a loop that adds up many
     Pass("dce", dce),  # what the rewrites left behind
     Pass("map-matrices", map_matrices, by_element),  # one map over a batch of small matrices

@@ -88,6 +88,7 @@ rotate_products: Final = OnDemand(".loops.rotated_products", "rotate_products", 
 free_unchanged_carries: Final = OnDemand(".loops.unchanged_carries", "free_unchanged_carries", _with_control)
 reuse_stacks: Final = OnDemand(".loops.stacked_results", "reuse_stacks", _with_control)
 hoist_invariants: Final = OnDemand(".loops.loop_invariant_motion", "hoist_invariants", _with_control)
+multiply_before: Final = OnDemand(".array_loops.products_of_steps", "multiply_before", _with_kinds(Kind.SCAN))
 defer_products: Final = OnDemand(".loops.deferred_products", "defer_products", _with_kinds(Kind.SCAN))
 map_matrices: Final = OnDemand(".loops.matrix_maps", "map_matrices", _with_kinds(Kind.LINALG))
 place_updates: Final = OnDemand(".layout.updates", "place_updates", _updates)

@@ -12,7 +12,7 @@ from ..state import STATE
 from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region, written_of
 from . import iterations
-from .carries import LoopStatement, TestWrites, UnsteadyError
+from .carries import LengthIsTold, LoopStatement, TestWrites, UnsteadyError
 from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched, untyped
 from .lists.conversions import Conversions
 from .lists.stacked_lists import as_tested
@@ -75,7 +75,7 @@ def _trace_for(
         return
     if not fixed and decisions_of(STATE.tracer) > asked:  # its length may be known now
         again = iterations.steps_of(iterable)
-        if again is not None and isinstance(again.count, int):
+        if isinstance(error, LengthIsTold) or (again is not None and isinstance(again.count, int)):
             _trace_for(iterable, body, statement, session)
             return
     first = 0

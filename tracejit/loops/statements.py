@@ -15,6 +15,7 @@ from ..array import creation
 from ..array.operands import as_tensor
 from ..base.errors import ConcretizationError, TraceError
 from ..dispatch.dispatch import apply
+from ..ir.dtypes import BOOL
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
@@ -141,7 +142,7 @@ class Runtime(Comprehensions):
 
     def if_(self, test: Any, then: Any, orelse: Any, statement: Statement) -> None:
         """``if test``"""
-        test = _as_test(test)
+        test = _told(_as_test(test))
         if type(test) is bool or not _is_structured(test):
             function = then if test else orelse
             if function is not None:
@@ -166,7 +167,7 @@ class Runtime(Comprehensions):
 
     def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """``then() if test else orelse()``"""
-        test = _as_test(test)
+        test = _told(_as_test(test))
         if not _is_structured(test):
             return then() if test else orelse()
         known = presence(test)
@@ -403,6 +404,15 @@ def _as_test(value: Any) -> Any:
         tracer.is_region or (session is not None and session.first_tests)
     )
     return as_tested(value) if is_traced_once else value
+
+
+def _told(test: Any) -> Any:
+    """`test`, or its truth where that follows from integers that are known on this path: then one side alone
+    is traced."""
+    if not _is_structured(test) or test.dtype is not BOOL:
+        return test
+    known = STATE.tracer.known_truth(test._data)
+    return test if known is None else known
 
 
 def _contains(value: Any, container: Any) -> Any:

@@ -28,6 +28,7 @@ from ..tensors.tensor import Array, Tensor
 
 if TYPE_CHECKING:
     from ..runtime import executable
+    from .integers import Integers
     from .tracer import Tracer
 else:
     executable = LazyModule("..runtime.executable", __package__)
@@ -108,20 +109,7 @@ class Branches:
 
     def _follows(self, tracer: Tracer, value: Value) -> bool:
         """Whether the integer or truth value `value` follows from what was decided, which is noted then."""
-        told, sources = self._told, [value]
-        for source in sources:  # which grows
-            number = None if source in told else tracer.integers.number(source)
-            if number is not None:
-                told[source] = np.asarray(number)
-            if source in told:
-                continue
-            is_whole = not source.shape and source.dtype.kind in "ib"
-            if not is_whole or source not in self._producers or len(sources) > _MAX_FOLLOWED:
-                return False
-            sources += self._producers[source].operands
-        for instruction in needed_for(value, self._producers, told):
-            run_instruction(instruction, told)
-        return True
+        return follow(value, self._producers, self._told, tracer.integers)
 
     def requires_grad(self, tracer: Tracer, value: Value) -> bool:
         """Whether `value` is computed from an argument or a capture of this call that requires grad."""
@@ -172,6 +160,27 @@ class Branches:
                         run_instruction(instruction, self._known)
         finally:
             STATE.callback_results = outer
+
+
+def follow(
+    value: Value, producers: dict[Value, Instruction], told: dict[Value, Any], integers: Integers
+) -> bool:
+    """Whether the integer or truth value `value` follows from values that are `told` and known `integers`, in
+    which case it is told, too."""
+    sources = [value]
+    for source in sources:  # which grows
+        number = None if source in told else integers.number(source)
+        if number is not None:
+            told[source] = np.asarray(number)
+        if source in told:
+            continue
+        is_whole = not source.shape and source.dtype.kind in "ib"
+        if not is_whole or source not in producers or len(sources) > _MAX_FOLLOWED:
+            return False
+        sources += producers[source].operands
+    for instruction in needed_for(value, producers, told):
+        run_instruction(instruction, told)
+    return True
 
 
 class _IsLong(Exception):

@@ -43,7 +43,7 @@ from ..state import STATE
 from ..tape.views import ViewStep, share
 from ..tensors.generator_states import LAYOUTS, GeneratorState
 from ..tensors.tensor import Array, Tensor, as_array, wrap
-from .branches import Branches
+from .branches import Branches, follow
 from .integers import Integers
 from .merged_arrays import OUTDATED, WRITTEN, MergedArrayError, MergedArrays
 from .merged_containers import MergedContainers
@@ -394,6 +394,18 @@ class Tracer(Builder):
                 return tracer.integers.number(value)
             tracer = tracer.parent
         return None
+
+    def known_truth(self, value: Value) -> bool | None:
+        """The truth of `value`, of this trace or of one around it, where it follows on this path from known
+        integers; else None."""
+        tracer: Tracer | None = self
+        while tracer is not None and value not in tracer._owned:
+            tracer = tracer.parent
+        if tracer is None or not tracer.integers.known:
+            return None
+        told: dict[Value, Any] = {}
+        producers = {result: step for step in tracer.body for result in step.results}
+        return bool(told[value]) if follow(value, producers, told, tracer.integers) else None
 
     def is_constant(self, value: Value) -> bool:
         """Whether `value` is a number or an array of NumPy's that was captured: nobody can ask for a gradient

@@ -188,3 +188,43 @@ def test_what_follows_from_decisions_is_none() -> None:
         np.testing.assert_array_equal(np.asarray(jitted(x, size, stride)), _pooled(x, size, stride))
     decisions = [line for line in str(jitted.explain()).splitlines() if "at test_told_integers.py" in line]
     assert 2 <= len([line for line in decisions if "loop" not in line]) <= 14  # of two paths, else 60
+
+
+def _by_size(matrix: Any, n: int, k: int) -> Any:
+    """One side of a branch has a type of its own; which one is known since a shape asked for n and k."""
+    total = np.zeros((n, k))
+    for i in range(40):
+        if n == k and k > 1:
+            part = matrix[:, :k] * i
+        else:
+            part = matrix[:, :k].sum(axis=0)
+        total += part if n <= k + 100 else part[0]
+    return total
+
+
+def _by_steps(x: Any, steps: int, n: int) -> Any:
+    """The body asks for n, which says nothing of the number of steps."""
+    u = x * 1.0
+    for _ in range(1, steps + 1):
+        u[1 : n - 1] = 0.5 * (u[0 : n - 2] + u[2:n])
+        for j in range(1, n - 1):
+            u[j] = 0.25 * u[j - 1] + u[j]
+    return u
+
+
+def test_a_branch_follows_from_decisions() -> None:
+    jitted = tj.jit(_by_size)
+    for n, k in ((4, 4), (4, 3), (5, 5)):
+        matrix = np.arange(n * 6.0).reshape(n, 6)
+        np.testing.assert_allclose(np.asarray(jitted(matrix, n, k)), _by_size(matrix, n, k), rtol=1e-12)
+    assert "unrolled" not in str(jitted.explain())
+
+
+def test_a_body_asks_for_another_argument_than_the_number_of_steps() -> None:
+    jitted = tj.jit(_by_steps)
+    x = np.arange(30.0)
+    for steps in (3, 0, 7):
+        np.testing.assert_allclose(np.asarray(jitted(x, steps, 30)), _by_steps(x, steps, 30), rtol=1e-12)
+    assert "unrolled" not in str(jitted.explain())
+    (signature,) = jitted.explain().signatures
+    assert len(signature.loops) == 2
