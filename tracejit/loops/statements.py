@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..array import creation
+from ..array.joining import stack
 from ..array.operands import as_tensor
 from ..base.errors import ConcretizationError, TraceError
 from ..dispatch.dispatch import apply
@@ -298,7 +299,7 @@ class Runtime(Comprehensions):
             if isinstance(value, BufferedList) and value.is_buffered:
                 return value
             return value if value.selection() is not None else _stacked_or_list(value)
-        if type(value) is tuple and value and {*map(type, value)} in ({int}, {float}):
+        if type(value) is tuple and _are_numbers(value):
             return _Numbers(value)
         if type(value) is list or (isinstance(value, dict) and not isinstance(value, BufferedDict)):
             return _ContainerItems(value)
@@ -332,18 +333,35 @@ class Runtime(Comprehensions):
         return self._target(value)
 
 
+def _are_numbers(items: Any) -> bool:
+    """Whether `items` are Python numbers of one type."""
+    return {*map(type, items)} in ({int}, {float})
+
+
+def _are_traced_numbers(items: Any) -> bool:
+    """Whether `items` are numbers of Python's of one type, which are traced, as those of a list that is an
+    argument."""
+    values = [item._data for item in items if is_traced(item) and STATE.tracer.is_weak(item._data)]
+    return len(values) == len(items) and len({value.type for value in values}) == 1
+
+
+def _number(element: Tensor) -> Tensor:
+    """An `element` of an array of numbers, as the number of Python's that it is."""
+    if not element.shape:
+        STATE.tracer.mark_weak(element._data)
+    return element
+
+
 class _Numbers(tuple[Any, ...]):
-    """A tuple of Python numbers of one type, which is read by what is traced, too."""
+    """Python numbers of one type in a tuple, or in a list that no step writes, which are read by what is
+    traced, too."""
 
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Any:
         if not is_traced(index):
             return super().__getitem__(index)
-        number = wrap(np.array(self))[index]
-        if not number.shape:
-            STATE.tracer.mark_weak(number._data)
-        return number
+        return _number(wrap(np.array(self))[index])
 
 
 class _ContainerItems:
@@ -355,6 +373,11 @@ class _ContainerItems:
 
     def __getitem__(self, index: Any) -> Any:
         is_list = isinstance(self._items, list)
+        if is_list and is_integer(index) and is_traced(index):
+            if _are_numbers(self._items):
+                return _Numbers(self._items)[index]
+            if _are_traced_numbers(self._items):
+                return _number(stack(self._items)[index])
         if is_integer(index) and is_traced(index) if is_list else any(map(is_traced, tree_leaves(index))):
             kind = (
                 "a list at an index that it needs as a Python integer"

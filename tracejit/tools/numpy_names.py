@@ -21,7 +21,7 @@ DIFFERS: Final = {
     "array_equiv": "gives a tensor of rank 0, so that it can be traced",
     "asarray_chkfinite": "eager only",
     "asfortranarray": "traced tensors have no layout",
-    "bincount": "jitted with `length=`, or `minlength=` above all elements",
+    "bincount": "compiled once for each largest element, unless `length=` or `minlength=` is given",
     "bool": "NumPy's scalar type; `bool_` is the dtype",
     "digitize": "traced bins are taken for monotonic",
     "finfo": "takes tensors, too",

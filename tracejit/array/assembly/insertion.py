@@ -45,6 +45,10 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Tensor:
         x, axis = ravel(x), 0
     place = normalize_axis("delete", axis, x.ndim)
     extent = x.shape[place]
+    if isinstance(obj, Tensor) and obj.is_traced and not obj.shape and obj.dtype.kind in "iu" and extent:
+        rest = as_tensor(np.arange(extent - 1))
+        first = as_tensor(np.arange(extent))[obj]  # an error where there is no such slice
+        return as_in_memory("delete", take(x, rest + cast(rest >= first, rest.dtype), place), "A", x)
     indices = _known("delete", obj, extent)
     keep = np.ones(extent, bool)
     if indices.dtype == BOOL:

@@ -19,7 +19,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
     There are as many counts as the largest element asks for, and at least `minlength`. With `length` there
     are just so many, and larger elements are not counted. Compiled code needs to know how many there are:
-    without `length` there are `minlength`, and larger elements are an error. Gradients go to `weights`.
+    without `length` there are `minlength`, and larger elements are an error; without both, there is code for
+    each largest element that calls have. Gradients go to `weights`.
 
     Example:
         >>> import tracejit as tj
@@ -30,8 +31,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
     Raises OutOfBoundsError for negative elements, and under a trace for those from `minlength` on,
     ShapeError unless `x` has rank 1 and `weights` its shape, DTypeError unless `x` holds integers, and
-    ConcretizationError under a trace without `length` and `minlength`. Semantics: ``numpy.bincount``;
-    `length` as in ``jax.numpy.bincount``.
+    ConcretizationError without `length` and `minlength` in traces that are no call's. Semantics:
+    ``numpy.bincount``; `length` as in ``jax.numpy.bincount``.
     """
     least = operator.index(minlength)
     if least < 0:
@@ -47,8 +48,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         length = least
     elif length is None:
         instead = "minlength=n if all are below n, or tj.bincount(x, length=n), which counts those that are"
-        data = line._concrete("bincount(x)", instead)
-        length = max(least, int(data.max()) + 1 if data.size else 0)
+        largest = line.max()._concrete("bincount(x)", instead, decides=True) if line.size else -1
+        length = max(least, int(largest) + 1)
     operands = [line]
     if weights is not None:
         terms = as_tensor(weights)

@@ -51,6 +51,16 @@ def test_gradients(arguments):
     gradients(*arguments)
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_deletes_at_an_index_that_is_traced(axis):
+    jitted = tj.jit(lambda x, i: np.delete(x, i, axis))
+    for i in (0, 2, -1, -3):
+        np.testing.assert_array_equal(jitted(MATRIX, np.int64(i)), np.delete(MATRIX, i, axis))
+    for i in (-21, 20):
+        with pytest.raises(IndexError):
+            jitted(MATRIX, np.int64(i))
+
+
 def test_batches():
     batched(lambda x, y: tj.insert(x, [1, 3], y), MATRIX, MATRIX[:, :2])
 

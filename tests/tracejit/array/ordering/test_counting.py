@@ -108,7 +108,17 @@ def test_errors():
     with pytest.raises(ShapeError, match="length must not be negative"):
         tj.bincount([1], length=-1)
     with pytest.raises(ConcretizationError, match="length=n"):
-        tj.jit(tj.bincount)(np.array([1, 2]))
+        tj.vmap(tj.bincount)(np.array([[1, 2]]))
+
+
+def test_the_largest_element_is_asked_for() -> None:
+    jitted = tj.jit(lambda x, w: (np.bincount(x) * 2, np.bincount(x, w, minlength=0)))
+    for x in ([1, 3, 1], [2, 3, 0], [4, 4, 4], [0, 0, 0]):
+        for result, expected in zip(
+            jitted(np.array(x), np.ones(3)), (np.bincount(x) * 2, np.bincount(x)), strict=True
+        ):
+            np.testing.assert_array_equal(result, expected)
+    assert jitted(np.zeros(0, int), np.zeros(0))[0].shape == (0,)
 
 
 @pytest.mark.parametrize("count", [20, 100_000])
