@@ -33,6 +33,7 @@ from .variables import (
     Content,
     Variables,
     WrittenTensors,
+    has_memory_alone,
     is_array,
     is_rank_0_array,
     is_returned,
@@ -187,6 +188,8 @@ class Carry:
     def owns(self, leaf: Any) -> bool:
         """Whether nothing but the variable refers to `leaf`, its value before the loop."""
         alone = self.exclusive and self.content.structure is not None and self.content.structure.is_leaf
+        if isinstance(leaf, np.ndarray):
+            return alone and has_memory_alone(leaf)
         return alone and not (isinstance(leaf, Tensor) and (chain_of(leaf) or views_of(leaf)))
 
 

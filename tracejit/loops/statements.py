@@ -37,7 +37,7 @@ from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
 from .unrolled import Comprehensions, watched
-from .variables import Variables, is_integer, is_rank_0_array, is_traced
+from .variables import Variables, has_memory_alone, is_integer, is_rank_0_array, is_traced
 
 _COMPARISONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge, "Eq": operator.eq,
@@ -247,7 +247,7 @@ class Runtime(Comprehensions):
             and CURRENT.session is not None
             and value.dtype.kind in "biufc"
             and sys.getrefcount(value) <= _ALONE
-            and (value.base is None or _has_memory_alone(value))
+            and has_memory_alone(value)
         ):
             return apply(OPS["copy"], (wrap(value),), {})
         return value
@@ -561,17 +561,5 @@ def _constantly(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
-def _base_references(view: Any) -> int:
-    return sys.getrefcount(view.base)
-
-
-def _has_memory_alone(view: Any) -> bool:
-    """Whether no other array has the memory of `view`, but the one that it is a view of."""
-    is_plain = type(view.base) is np.ndarray and view.base.base is None
-    return is_plain and _base_references(view) <= _ONE_VIEW
-
-
 _ALONE: Final = Runtime().references(np.empty(1))
-#: The references to an array that has one view.
-_ONE_VIEW: Final = _base_references(np.empty(2)[:1])
 set_runtime(Runtime())

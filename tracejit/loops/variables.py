@@ -254,3 +254,19 @@ def is_rank_0_array(value: Any) -> bool:
 def is_array(value: Any) -> bool:
     """Whether `value` can be written in place."""
     return isinstance(value, (Tensor, np.ndarray)) and (bool(value.shape) or is_rank_0_array(value))
+
+
+def has_memory_alone(array: Any) -> bool:
+    """Whether no other array has the memory of `array`, of NumPy's, but one that nothing else refers to."""
+    if array.base is None:
+        return True
+    is_plain = type(array.base) is np.ndarray and array.base.base is None
+    return is_plain and _base_references(array) <= _ONE_VIEW
+
+
+def _base_references(view: Any) -> int:
+    return sys.getrefcount(view.base)
+
+
+#: The references to an array that has one view.
+_ONE_VIEW: Final = _base_references(np.empty(2)[:1])

@@ -15,6 +15,7 @@ import pytest
 import tracejit as tj
 
 from ...rotation import SEED
+from ...tracejit.loops.common import of_source
 
 SIZE = 40
 READS = (
@@ -67,18 +68,11 @@ def program(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _of_source(source: str, path: Path) -> Any:
-    path.write_text(source)
-    names: dict[str, Any] = {"np": np}
-    exec(compile(source, str(path), "exec"), names)
-    return names["f"]
-
-
 @pytest.mark.parametrize("number", range(40))
 def test_random_loops(number: int, tmp_path: Path) -> None:
     seed = SEED * 1000 + number
     source, rng = program(seed), np.random.default_rng(seed)
-    function = _of_source(source, tmp_path / "loops.py")
+    function = of_source(source, tmp_path / "loops.py")
     jitted = tj.jit(function)
     dtype = rng.choice(["f8", "f8", "f4", "i8", "i4", "f8"])
     for _ in range(2):

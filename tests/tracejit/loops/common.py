@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tracejit as tj
+
+
+def of_source(source: str, path: Path) -> Any:
+    """The function ``f`` of the module `source`, which is written to `path`: loops are read from files."""
+    path.write_text(source)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(source, str(path), "exec"), names)
+    return names["f"]
 
 
 def plain(tree: Any) -> list[np.ndarray]:

@@ -178,18 +178,22 @@ def written_arrays(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def roots_of(node: ast.AST) -> set[str]:
-    """The names of the arrays in whose memory the parts, attributes and results of methods and of NumPy's
-    functions for views that `node` is made of may lie, as in ``np.ravel(a[i].T)``; none for other
+    """The names of the arrays in whose memory the parts, attributes, items, choices and results of methods
+    and of functions for views that `node` is made of may lie, as in ``np.ravel(a[i].T)``; none for other
     expressions."""
     names: set[str] = set()
-    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call, ast.Starred, ast.NamedExpr)):
         if isinstance(node, ast.Call):
-            if getattr(node.func, "attr", "") in _VIEWING:
+            if getattr(node.func, "attr", getattr(node.func, "id", "")) in _VIEWING:
                 names.update(*map(roots_of, node.args[:1]))
             node = node.func
         else:
             node = node.value
-    return names | ({node.id} if isinstance(node, ast.Name) else set())
+    if isinstance(node, ast.Name):
+        names.add(node.id)
+    elif isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.IfExp, ast.BoolOp)):
+        names.update(*map(roots_of, children(node)))
+    return names
 
 
 def with_viewed(names: set[str], nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -233,8 +237,10 @@ def has_jumps(statements: Iterable[ast.AST]) -> bool:
 
 
 _BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
-#: Functions of NumPy's whose results may lie in the memory of their first argument.
+#: Functions of NumPy's and Python's whose results may lie in the memory of their first argument.
 _VIEWING = frozenset((
-    "asarray", "asanyarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "expand_dims", "flip", "fliplr",
-    "flipud", "moveaxis", "ravel", "reshape", "rot90", "squeeze", "swapaxes", "transpose",
+    "array_split", "asanyarray", "asarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d",
+    "diagonal", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "imag", "iter", "list", "moveaxis",
+    "next", "ravel", "real", "reshape", "reversed", "rollaxis", "rot90", "split", "squeeze", "swapaxes",
+    "transpose", "tuple", "vsplit",
 ))  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 import tracejit as tj
 
 from ....rotation import SEED
-from ...loops.common import Cases, agree, plain, reports
+from ...loops.common import Cases, agree, of_source, plain, reports
 from .slice_programs import program
 
 RNG = np.random.default_rng(53)
@@ -146,13 +146,6 @@ def test_compiled(function: Callable[..., Any], arguments: tuple[Any, ...], mode
     assert {outcome for outcome, _ in reports(jitted)} == {"compiled"}
 
 
-def _of_source(source: str, path: Path) -> Any:
-    path.write_text(source)
-    names: dict[str, Any] = {"np": np}
-    exec(compile(source, str(path), "exec"), names)
-    return names["f"]
-
-
 #: Arrays that share memory with ``x[:i]`` or ``A[:i]`` in NumPy, and copies of these.
 PARTS = (
     "x[:i]", "np.ravel(x[:i])", "x[:i].reshape(-1)", "np.atleast_1d(x[:i])", "np.asarray(x[:i])",
@@ -182,7 +175,7 @@ WRITTEN = (
 @pytest.mark.parametrize("number", range(len(WRITTEN)))
 def test_views(number: int, tmp_path: Path) -> None:
     source = f"import numpy as np\ndef f(x, A):\n    for i in range(2, 6):\n        {WRITTEN[number]}\n"
-    function = _of_source(source, tmp_path / "views.py")
+    function = of_source(source, tmp_path / "views.py")
     numpys, mine = (X[:7].copy(), A[:7, :7].copy()), (X[:7].copy(), A[:7, :7].copy())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -220,7 +213,7 @@ SHARED = (
 def test_shared_memory(number: int, steps: int, tmp_path: Path) -> None:
     loop = f"    for i in range(2, {steps}):\n        {SHARED[number]}\n"
     source = f"def f(x, A):\n    s = 0.0\n{loop}    return s\n"
-    function = _of_source(source, tmp_path / "shared.py")
+    function = of_source(source, tmp_path / "shared.py")
     rng = np.random.default_rng(number)
     x, a = rng.random(steps + 1), rng.random((steps + 1, steps + 1))
     mine, numpys = (x.copy(), a.copy()), (x.copy(), a.copy())
@@ -303,7 +296,7 @@ def test_derivatives() -> None:
 def test_random_programs(number: int, tmp_path: Path) -> None:
     seed = SEED * 1000 + number
     source = program(seed)
-    function = _of_source(source, tmp_path / "slices.py")
+    function = of_source(source, tmp_path / "slices.py")
     jitted = tj.jit(function)
     for call in range(2):
         rng = np.random.default_rng((seed, call))
