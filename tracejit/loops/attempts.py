@@ -25,6 +25,7 @@ from ..state import STATE
 from ..tape.views import base_of, is_known_in_order
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
+from ..tracing.untraced_objects import UntracedObjects
 from ..tracing.tracer import Tracer
 from .arrays import apply_loop, most_steps_of
 from .branches import conditional, guarded
@@ -74,16 +75,20 @@ def trace_loop(loop: LoopStatement) -> str:
         return "no steps"
     memories = CURRENT.session.memories
     memories.append(memory)
+    untraced = UntracedObjects(loop.variables.values(loop.variables.names()).values())
     try:
-        return _traced(loop, memory)
+        return _traced(loop, memory, untraced)
+    except BaseException:
+        untraced.restore()
+        raise
     finally:
         memories.remove(memory)
 
 
-def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:
+def _traced(loop: LoopStatement, memory: WrittenTensors, untraced: UntracedObjects) -> str:
     while True:
         try:
-            return _Attempt(loop, memory).run()
+            return _Attempt(loop, memory, untraced).run()
         except OutsideWriteError as error:
             if not STATE.tracer.owns(error.tensor._data):
                 raise
@@ -95,8 +100,8 @@ def _traced(loop: LoopStatement, memory: WrittenTensors) -> str:
 class _Attempt:
     """One attempt, with the tensors in `memory` written in place."""
 
-    def __init__(self, loop: LoopStatement, memory: WrittenTensors) -> None:
-        self.loop, self.memory = loop, memory
+    def __init__(self, loop: LoopStatement, memory: WrittenTensors, untraced: UntracedObjects) -> None:
+        self.loop, self.memory, self.untraced = loop, memory, untraced
         self.statement, self.variables = loop.statement, loop.variables
         self.decisions = decisions_of(STATE.tracer)
         self.carries: list[Carry] = []
@@ -464,6 +469,7 @@ class _Attempt:
     # -- the op -------------------------------------------------------------------------------------
 
     def _append(self, tracer: Any) -> tuple[list[Tensor], str]:
+        self.untraced.restore()  # of what another run of the body has done
         steps, flag = self.loop.steps, self.statement.flag
         bases: list[Any] = list(self.memory.bases)
         paths = [*self.paths, *[f"array {i}" for i in range(len(bases))]]
@@ -532,6 +538,8 @@ class _Attempt:
         """Append the loop. Raises where it depends on Python numbers alone: then Python runs it, and what it
         computes can be a shape or an index of a list; and where its number of steps may be known now."""
         steps = self.loop.steps
+        if self.untraced.restore():
+            raise LoopError("it changes an array, a list, a dict or an object that is not traced")
         is_asked = decisions_of(STATE.tracer) > self.decisions
         if is_asked and steps is not None and isinstance(steps.count, Tensor):
             raise LengthIsTold("its length is known now")

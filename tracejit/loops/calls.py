@@ -55,6 +55,15 @@ _PURE_BUILTINS: Final = frozenset(
 _PURE_MODULES: Final = (math, cmath, operator)
 #: Classes of containers that steps make and change.
 _MADE: Final = frozenset((list, dict, deque, set, defaultdict, Counter))
+#: Classes whose methods may change an object.
+_WRITTEN: Final = (list, dict, set, deque, np.ndarray)
+#: Functions of ``operator`` that write their first operand: ``iadd``, ``setitem`` and their like.
+_WRITING_OPERATORS: Final = frozenset(
+    getattr(operator, name)
+    for name in operator.__all__
+    if name in ("setitem", "delitem") or (name[0] == "i" and hasattr(operator, f"__{name}__"))
+    and name not in ("inv", "invert", "index", "is_", "is_not", "indexOf", "itemgetter")
+)
 _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),
     deque: frozenset(("copy", "count", "index")),
@@ -85,6 +94,10 @@ def checked_callee(function: Any) -> Any:
         return _draw(function)
     if isinstance(function, MethodType):
         return _method(function)
+    if isinstance(function, types.MethodDescriptorType) and function.__objclass__ in _WRITTEN:
+        return _called_by_class(function)
+    if function in _WRITING_OPERATORS:
+        return _writing(function)
     if isinstance(function, (types.BuiltinMethodType, BuiltinFunctionType, types.MethodWrapperType)):
         return _builtin(function)
     if isinstance(function, (np.ufunc, types.MethodDescriptorType, operator.itemgetter)):
@@ -112,6 +125,24 @@ def checked_callee(function: Any) -> Any:
     if isinstance(call, FunctionType):
         return functools.partial(_function(call), function)
     raise LoopError(f"it calls {_name(function)}, whose effects are not known")
+
+
+def _called_by_class(method: Any) -> Any:
+    """A method of a class whose objects it may change, as ``list.append``, which gets the object."""
+
+    def call(owner: Any, *arguments: Any, **options: Any) -> Any:
+        return checked_callee(getattr(owner, method.__name__))(*arguments, **options)
+
+    return call
+
+
+def _writing(function: Any) -> Any:
+    """A `function` of ``operator`` that writes its first operand."""
+
+    def call(target: Any, *operands: Any) -> Any:
+        return function(checked_target(target), *operands)
+
+    return call
 
 
 def _draw(function: Any) -> Any:

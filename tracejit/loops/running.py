@@ -11,6 +11,7 @@ from ..base.loading import load_module
 from ..state import STATE
 from ..tape.modes import untaped
 from ..tracing.regions import RegionTracer, decisions_of, forget_effects, trace_region, written_of
+from ..tracing.untraced_objects import UntracedObjects
 from . import iterations
 from .carries import LengthIsTold, LoopStatement, TestWrites, UnsteadyError
 from .lists.buffers import ChangesListError, ListLayoutError, UntypedItemsError, is_searched, untyped
@@ -264,6 +265,7 @@ def _depends(loop: LoopStatement) -> tuple[bool, bool]:
 
     session.attempts += 1
     marked = session.mark()
+    untraced = UntracedObjects(loop.variables.values(loop.variables.names()).values())
     tracer = RegionTracer(STATE.tracer, repeats=True)
     try:
         with untaped():
@@ -271,6 +273,7 @@ def _depends(loop: LoopStatement) -> tuple[bool, bool]:
     except Exception:
         return True, True  # the attempt itself will say why
     finally:
+        untraced.restore()
         session.reset(marked)
         session.attempts -= 1
     return seen[-1], bool(tracer.body)

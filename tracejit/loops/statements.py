@@ -249,7 +249,10 @@ class Runtime(Comprehensions):
             and sys.getrefcount(value) <= _ALONE
             and has_memory_alone(value)
         ):
-            return apply(OPS["copy"], (wrap(value),), {})
+            tensor: Tensor = apply(OPS["copy"], (wrap(value),), {})
+            if not value.shape:
+                STATE.tracer.note_array(tensor)
+            return tensor
         return value
 
     def slice_of(self, start: Any, stop: Any, step: Any) -> slice:

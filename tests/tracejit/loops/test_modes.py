@@ -12,7 +12,7 @@ from .common import reports
 
 X = np.linspace(0.1, 1.0, 100)
 RATE = 0.5
-WEIGHTS = [1.0, 2.0, 0.5]
+WEIGHTS = [1.0, 2, 0.5]
 
 
 def summed(x, n):

@@ -43,7 +43,16 @@ _WRITES = (
     "w = u[:2]\nw[0] = v", "np.minimum(u, v, u)", "u[-1] = v", "for e in range(2):\n    u[e] = v + e",
     "for e in u[:2]:\n    v += e\nu[0] = v", "u[np.array([1, 0])] += v", "u[::-1][0] = v",
     "np.clip(u, 0.0, v, out=u)", "u[0] = u[1] = v", "part = u[:2]\npart -= v", "np.putmask(u, u < v, v)",
-    "u[1:] = u[:-1]", "np.place(u, u > v, [v])", "np.subtract(u, v, u)",
+    "u[1:] = u[:-1]", "np.place(u, u > v, [v])", "np.subtract(u, v, u)", "u += 1", "np.add(u, 1, out=u)",
+    "np.multiply(t, 0.5, out=t)", "t -= 0.5", "operator.iadd(u, 1)", "operator.setitem(u, 0, v)",
+    "q = [u]\nq[0] += 1", "u.__iadd__(1)", "t += v", 'q = {"u": u}\nq["u"] *= 0.5', "np.ndarray.sort(u)",
+    "np.add.at(u, [0, 0], 1)", "np.copyto(u, u + 1)", "list.append(items, k)", "items += [k]",
+    "operator.iconcat(items, [k])", "box.n += 1", "decay(u)", "(lambda q: np.add(q, 1, out=q))(u)",
+)  # fmt: skip
+#: How the view gets its name.
+_NAMED = ("u = {}",) * 8 + (
+    "u, _ = {}, 1", "[u, _] = [{}, v]", "u = [{}][0]", "u = (lambda q: q)({})", 'u = {{"a": {}}}["a"]',
+    "u = next(iter([{}]))", "for u in ({},):\n    pass", "u = keep({}).t", "u = _ = {}",
 )  # fmt: skip
 _AROUND = (
     "{w}", "if v > 0.5:\n    {w}", "if k % 3:\n    {w}\nelse:\n    {r}",
@@ -52,13 +61,25 @@ _AROUND = (
     "old = t.copy()\n{w}\ns += old.sum()", "try:\n    {w}\nfinally:\n    s += 0.5",
 )  # fmt: skip
 _LOOPS = ("for i in range(30):", "for i, v in enumerate(z):", "i = -1\nwhile i < 29:", "for v in z:")
-_HELPERS = """import numpy as np
+_HELPERS = """import operator
+
+import numpy as np
 
 CONSTANT = np.array([0.25, 0.5, 1.0, 0.0, 0.5, 0.25, 1.5, 2.0])
 
 
 class Box:
-    pass
+    n = 0
+
+
+def keep(t):
+    box = Box()
+    box.t = t
+    return box
+
+
+def decay(r):
+    np.multiply(r, 0.5, out=r)
 
 
 def half(t):
@@ -88,15 +109,17 @@ def program(seed: int) -> str:
     view, write = rng.choice(views), rng.choice(_WRITES)
     if rng.random() < 0.3:
         view = f"{view} if {rng.choice(('v > 0.5', 'i % 2 == 0'))} else {rng.choice(views)}"
-    body = [f"u = {view}"]
+    named = rng.choice(_NAMED).format(view).split("\n")
+    body = [*named]
     for line in rng.choice(_AROUND).split("\n"):
         indent = line[: len(line) - len(line.lstrip())]
         text = {"{w}": write, "{r}": rng.choice(_WRITES)}.get(line.strip(), line.strip())
         body += [indent + part for part in text.split("\n")]
-    lines = [f"t = {rng.choice(made)}", "box = Box()", "box.t = t", "s = 0.0", "k = 0"]
+    lines = [f"t = {rng.choice(made)}", "box = keep(t)", "items = [0]", "s = 0.0", "k = 0"]
     before = rng.random() < 0.15
     if before:
-        lines += ["i, v = 1, 0.5", body.pop(0)]
+        lines += ["i, v = 1, 0.5", *named]
+        del body[: len(named)]
     loop = rng.choice(
         ("for i in range(30):", "for i, v in enumerate(z):", "i = -1\nwhile i < 29:", "for v in z:")
     )
@@ -105,6 +128,6 @@ def program(seed: int) -> str:
     inner += [] if "v in z" in loop or "enumerate" in loop else ["v = z[i]"]
     inner += ["k += 1", *body, f"s += {rng.choice(('v', 't.sum()', 'k'))}"]
     lines += [f"    {line}" for line in inner]
-    lines += ["return s, t, x, a"]
+    lines += ["return s, t, x, a, len(items), box.n"]
     text = "\n".join(f"    {line}" for line in lines)
     return f"{_HELPERS}def f(x, a, z):\n{text}\n"
