@@ -38,6 +38,7 @@ from ..ir.registry import OPS
 from ..ir.types import Shape
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
+from ..tape.recording import ForeignMemory
 from ..tensors.tensor import Array, Tensor, as_array, is_eager_scalar, noted_array, wrap
 
 __all__ = ["write_out"]
@@ -154,7 +155,10 @@ def as_tensor(value: Any) -> Tensor:
         return array_of_traced(value, None)
     tracer = STATE.tracer
     if tracer is None:
-        return wrap(as_array(value))
+        tensor = wrap(as_array(value))
+        if STATE.recording and isinstance(value, np.ndarray):
+            tensor._memory = ForeignMemory((0,))
+        return tensor
     if isinstance(value, np.ndarray):
         return wrap(tracer.lift(value))
     return constant_of(as_array(value))

@@ -25,8 +25,8 @@ from ..state import STATE
 from ..tape.views import base_of, is_known_in_order
 from ..tensors.tensor import Tensor, wrap
 from ..tracing.regions import decisions_of
-from ..tracing.untraced_objects import UntracedObjects
 from ..tracing.tracer import Tracer
+from ..tracing.untraced_objects import UntracedObjects
 from .arrays import apply_loop, most_steps_of
 from .branches import conditional, guarded
 from .carries import (

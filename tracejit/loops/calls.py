@@ -61,8 +61,11 @@ _WRITTEN: Final = (list, dict, set, deque, np.ndarray)
 _WRITING_OPERATORS: Final = frozenset(
     getattr(operator, name)
     for name in operator.__all__
-    if name in ("setitem", "delitem") or (name[0] == "i" and hasattr(operator, f"__{name}__"))
-    and name not in ("inv", "invert", "index", "is_", "is_not", "indexOf", "itemgetter")
+    if name in ("setitem", "delitem")
+    or (
+        (name[0] == "i" and hasattr(operator, f"__{name}__"))
+        and name not in ("inv", "invert", "index", "is_", "is_not", "indexOf", "itemgetter")
+    )
 )
 _PURE_METHODS: Final[dict[type, frozenset[str]]] = {
     dict: frozenset(("get", "items", "keys", "values", "copy")),

@@ -47,11 +47,19 @@ def versions_of(tensors: Iterable[Tensor]) -> list[tuple[list[Any], int]]:
     return [(memory, memory[0]) for memory in map(memory_of, tensors)]
 
 
+class ForeignMemory(list[Any]):
+    """The count of writes to the memory of an array of the user's, who may write it uncounted."""
+
+    __slots__ = ()
+
+
 def _saved(tensor: Tensor, memories: list[Any]) -> Any:
-    """The array of `tensor`, whose count of writes is noted in `memories`."""
+    """The array of `tensor`, whose count of writes is noted in `memories`; a copy of one of the user's."""
     memory = tensor._memory
     if memory is None:
         memory = tensor._memory = [0]
+    elif type(memory) is ForeignMemory:
+        return np.array(tensor._data)
     memories.append((memory, memory[0]))
     return tensor._data
 

@@ -17,7 +17,8 @@ from ..backward.backward import Reach, run_backward
 from ..base.errors import DTypeError, GradientError, ShapeError, TracejitError
 from ..ir.dtypes import default_dtype, is_differentiable
 from ..provided import HANDED_ON
-from ..pytree import TreeDef, flatten, leaf_paths
+from ..pytree import TreeDef, flatten, leaf_paths, tree_map
+from ..state import STATE
 from ..tape.liveness import requires_outer_grad, retire, transform_input
 from ..tensors.tensor import Tensor
 from .grad import OwnInputs, grad, name_of, own_inputs, recording, released, released_leaf, split_aux
@@ -51,7 +52,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Semantics: ``jax.vjp``.
     """
     label = f"vjp of {name_of(fun)}"
-    run = _Recorded(label, fun, primals, has_aux)
+    run = _Recorded(label, fun, _kept(primals), has_aux)
 
     def pullback(*several: Any) -> Any:
         if len(several) != 1:
@@ -92,7 +93,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Raises DTypeError for primals that are not floating, ShapeError for tangents that do not fit. Semantics:
     ``jax.linearize``.
     """
-    run = _Linear(f"linearize of {name_of(fun)}", fun, primals, has_aux)
+    run = _Linear(f"linearize of {name_of(fun)}", fun, _kept(primals), has_aux)
     value = run.result()
     return (value, run.pushed, run.aux) if has_aux else (value, run.pushed)
 
@@ -151,6 +152,14 @@ def hvp(fun: Callable[..., Any], primals: Any, tangents: Any) -> Any:
 
 
 # -- what is recorded -----------------------------------------------------------------------------
+
+
+def _kept(primals: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`primals`, for what is called later: until then the caller may write his arrays."""
+    if STATE.tracer is not None:
+        return primals
+    kept: tuple[Any, ...] = tree_map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, primals)
+    return kept
 
 
 class _Recorded:
