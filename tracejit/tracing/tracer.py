@@ -414,7 +414,7 @@ class Tracer(Builder):
             symbol is value and not isinstance(holder, Tensor) for holder, symbol in self.captures.values()
         )
 
-    def captured(self) -> list[Any]:
+    def as_captured(self) -> list[Any]:
         """What is captured, in its order: arrays that the function has written since as they were."""
         kept = [(holder, self.contents.get(id(holder))) for holder, _ in self.captures.values()]
         return [holder if old is None or same_content(holder, old) else old for holder, old in kept]

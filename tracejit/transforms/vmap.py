@@ -322,7 +322,7 @@ class _Call:
             holders: list[Any] = list(tracer.holders.values())
         else:
             captured = [value for _, value in tracer.captures.values()]
-            holders = tracer.captured()
+            holders = tracer.as_captured()
         tracer.params += captured
         name = name_of(self.fun)
         return tracer.finish(name if name.isidentifier() else "mapped", results), holders, structures[0]

@@ -120,11 +120,10 @@ def log1p(b: Any, x: Planes) -> Planes:
 
 
 def power(b: Any, x: Planes, y: Planes) -> Planes:
-    """e^(y log x); 1 for y = 0, and 0 of 0 for positive y."""
+    """e^(y log x); 1 for y = 0, and 0 of 0 where the real part of y is positive."""
     result = exp(b, mul(b, y, log(b, x)))
     origin = b.logical_and(b.eq(x.re, 0.0), b.eq(x.im, 0.0))
-    positive = b.logical_and(b.gt(y.re, 0.0), b.eq(y.im, 0.0))
-    nan = pick(b, positive, 0.0, math.nan, x.re)
+    nan = pick(b, b.gt(y.re, 0.0), 0.0, math.nan, x.re)
     result = Planes(b.where(origin, nan, result.re), b.where(origin, nan, result.im))
     no_power = b.logical_and(b.eq(y.re, 0.0), b.eq(y.im, 0.0))
     return Planes(b.where(no_power, 1.0, result.re), b.where(no_power, 0.0, result.im))

@@ -278,8 +278,12 @@ def _attributes(
 def _positions(starts: tuple[Any, ...], model: Instruction, misfits: set[int]) -> tuple[Any, ...]:
     """The positions of slices, none where they are all the same. Few that do not advance as the others do are
     those of misfits."""
-    axes = changed_axes(starts)
     middle = len(starts) // 2
+    others = [step for step, start in enumerate(starts) if len(start) != len(starts[middle])]
+    if others:
+        misfits.update(others)
+        return ()  # these steps are left out before it is used
+    axes = changed_axes(starts)
     sizes = model.result.shape if model.op.name == "slice" else model.operands[1].shape
     for axis in axes:
         if sizes[axis] == 0:

@@ -1,4 +1,4 @@
-"""Arrays of NumPy's that the user writes after an operation has read them: the operation keeps what it read."""
+"""Arrays of NumPy's that the user writes after an operation has read them, which keeps what it read."""
 
 from __future__ import annotations
 

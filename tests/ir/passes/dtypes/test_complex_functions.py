@@ -115,6 +115,15 @@ def test_whole_powers_are_numpys(exponent: int) -> None:
     assert np.allclose(got, z**exponent, rtol=1e-14)
 
 
+def test_powers_of_zero() -> None:
+    """0 where the real part of the exponent is positive; 1 for 0, and NaN for others."""
+    exponents = np.array([1 + 2j, 0.5 - 3j, 2, 0, 1j, -1, -1 + 2j, 1])
+    zeros = np.zeros(8, complex)
+    with np.errstate(all="ignore"):
+        got = joined(FUNCTIONS["pow"](NUMPY_OPS, planes_of(zeros), planes_of(exponents)))
+    np.testing.assert_array_equal(got, [0, 0, 0, 1, *[complex(np.nan, np.nan)] * 3, 0])
+
+
 def test_single_precision_stays_single() -> None:
     """No rule computes in double precision, in which lanes would be half as many."""
     z = np.array([1 + 2j, -3 + 0.5j], np.complex64)

@@ -301,3 +301,27 @@ def test_gradients_of_random_programs(seed: int) -> None:
 
     function = traced(tj.grad(loss, argnums=(0, 1)), *INPUTS)
     same_bits(function, reroll_loops(function, 3, 6), INPUTS)
+
+
+def test_slices_of_arrays_of_another_rank_are_misfits() -> None:
+    """Some steps read an element of a matrix where the others read one of a line."""
+
+    def step(t: Any, v: Any) -> Any:
+        if v > 0:
+            t[1] -= v
+            return t
+        return t * 0.5
+
+    def f(x: Any, a: Any) -> Any:
+        n = len(x)
+        t = np.flip(np.arange(4.0))
+        for k in range(n - 1, -1, -1):
+            t = step(t, 0.5 * (a[k % len(a), 1] if x[k - 1] > 0 else x[k - 1]))
+            t[:2] = t[-2:] * 0.5
+        return t
+
+    jitted = tj.jit(f)
+    for round_ in range(2):
+        rng = np.random.default_rng(100 * round_ + 40)
+        x, a = rng.normal(size=40), rng.normal(size=(40, 40))
+        np.testing.assert_allclose(np.asarray(jitted(x, a)), f(x, a), rtol=1e-12)
