@@ -13,13 +13,15 @@ import numpy as np
 from .bytecode import Instruction
 from .execution import Execution, on
 from .guards import is_constant
-from .values import UNKNOWN, Constant, Iteration, Place, options
+from .values import TRACED, UNKNOWN, Constant, Iteration, Place, options
 
 #: Comparisons of constants, by what `dis` calls them.
 _COMPARISONS: Final = {
     "==": operator.eq, "!=": operator.ne,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+#: Classes of numbers and arrays, of which no traced value is an instance to a pattern.
+_KINDS: Final = (bool, int, float, complex, np.ndarray, np.float64, np.int64, np.bool_)
 
 
 @on("RETURN_CONST")
@@ -124,7 +126,15 @@ def _match(run: Execution, i: Instruction) -> None:
 @on("MATCH_CLASS")
 def _match_class(run: Execution, i: Instruction) -> None:
     if len(run.stack) > 2:
-        run.reader.builtins.tell_class(run.stack[-3], run.stack[-2])
+        subject, cls = run.stack[-3], run.stack[-2]
+        run.reader.builtins.tell_class(subject, cls)
+        kinds = [
+            each.value
+            for each in options(cls)
+            if isinstance(each, Place) and any(each.value is kind for kind in _KINDS)
+        ]
+        if kinds and TRACED in options(subject):
+            run.reader.uses.asked_of_all = f"whether a traced value matches {kinds[0].__name__}()"
     run._unlisted(i)
 
 

@@ -125,6 +125,9 @@ class Operations:
             if isinstance(option, Place):
                 self.uses.same(option)
         for others, own in (sides, sides[::-1]):
+            truths = [other for other in others if isinstance(other, Constant) and type(other.value) is bool]
+            if TRACED in own and truths:
+                self.uses.asked_of_numbers = f"whether a traced value is {truths[0].value}"
             argument = TRACED in own or (self.unknown_arguments and UNKNOWN in own)
             if argument and not all(isinstance(other, Constant) for other in others):
                 self.tell_arguments_apart(others)

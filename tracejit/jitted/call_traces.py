@@ -14,6 +14,7 @@ from ..base.records import record
 from ..frontend.libraries.process_state import ProcessState
 from ..frontend.reads import read_function
 from ..frontend.usage import Numbers, Uses
+from ..ir.dtypes import NUMBERS
 from ..ir.types import TensorType
 from ..loops.conversion import ROLLED, loops_traced, to_rewrite
 from ..loops.reports import Growth
@@ -61,6 +62,13 @@ class ChosenArrayError(UncompilableError):
     advice = "write a copy"
 
 
+class AskedValueError(UncompilableError):
+    """A call that cannot run as compiled, since the function asks of a traced value what only the value of
+    Python's or NumPy's own tells."""
+
+    advice = "compare by `==`, ask by `isinstance`, or make the argument static"
+
+
 class MixedDrawsError(UncompilableError):
     """A call that draws from one generator, which it makes, what is compiled and what is not."""
 
@@ -106,6 +114,9 @@ def trace_call(
     if apart is not None:
         apart.check(dynamic, leaves)
 
+    asked = uses.asked_of_all or (any(type(leaf) in NUMBERS for leaf in leaves) and uses.asked_of_numbers)
+    if asked:
+        raise AskedValueError(f"{name} asks {asked}")
     outside = OutsideArrays(name, uses)
     handled: HandledErrors
 

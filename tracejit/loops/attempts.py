@@ -76,12 +76,14 @@ def trace_loop(loop: LoopStatement) -> str:
     memories = CURRENT.session.memories
     memories.append(memory)
     untraced = UntracedObjects(loop.variables.values(loop.variables.names()).values())
+    CURRENT.session.untraced.append(untraced)
     try:
         return _traced(loop, memory, untraced)
     except BaseException:
         untraced.restore()
         raise
     finally:
+        CURRENT.session.untraced.remove(untraced)
         memories.remove(memory)
 
 

@@ -266,6 +266,7 @@ def _depends(loop: LoopStatement) -> tuple[bool, bool]:
     session.attempts += 1
     marked = session.mark()
     untraced = UntracedObjects(loop.variables.values(loop.variables.names()).values())
+    session.untraced.append(untraced)
     tracer = RegionTracer(STATE.tracer, repeats=True)
     try:
         with untaped():
@@ -273,6 +274,7 @@ def _depends(loop: LoopStatement) -> tuple[bool, bool]:
     except Exception:
         return True, True  # the attempt itself will say why
     finally:
+        session.untraced.remove(untraced)
         untraced.restore()
         session.reset(marked)
         session.attempts -= 1

@@ -94,12 +94,14 @@ class Variables:
 
 
 def references_of_traces(value: Any) -> int:
-    """The number of references to `value` that running traces have, since they have put it together."""
+    """The number of references to `value` that running traces have: since they have put it together, and
+    since a loop that is traced once may change it."""
     count, tracer = 0, STATE.tracer
     while tracer is not None:
         count += tracer.merged_containers.holds(value)
         tracer = tracer.parent
-    return count
+    session = CURRENT.session
+    return count + sum(each.references(value) for each in session.untraced) if session is not None else count
 
 
 def is_returned(name: str) -> bool:
@@ -261,7 +263,7 @@ def has_memory_alone(array: Any) -> bool:
     if array.base is None:
         return True
     is_plain = type(array.base) is np.ndarray and array.base.base is None
-    return is_plain and _base_references(array) <= _ONE_VIEW
+    return is_plain and _base_references(array) <= _ONE_VIEW + references_of_traces(array.base)
 
 
 def _base_references(view: Any) -> int:

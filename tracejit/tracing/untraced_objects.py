@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
@@ -32,6 +32,7 @@ class UntracedObjects:
     def __init__(self, values: Iterable[Any]) -> None:
         #: Each object, what it holds, and how it gets that back.
         self._kept: list[tuple[Any, Any, Callable[[Any, Any], None]]] = []
+        self._references: Counter[int] = Counter()
         seen: dict[int, Any] = {}
         stack = list(values)
         while stack and len(seen) < _MOST:
@@ -41,6 +42,10 @@ class UntracedObjects:
             seen[id(value)] = value
             self._keep(value)
             stack += _parts(value)
+        for value, held, _ in self._kept:
+            self._references[id(value)] += 1
+            if not isinstance(held, np.ndarray):
+                self._references.update(map(id, held.values() if isinstance(held, dict) else held))
 
     def _keep(self, value: Any) -> None:
         if isinstance(value, np.ndarray):
@@ -51,6 +56,10 @@ class UntracedObjects:
         elif isinstance(value, (dict, set)):
             held: Any = dict(value) if isinstance(value, dict) else list(value)
             self._kept.append((value, held, _set_entries))
+
+    def references(self, value: Any) -> int:
+        """Number of references to `value` that are here."""
+        return self._references[id(value)]
 
     def restore(self) -> bool:
         """Give the objects back what they had; whether one of them had been changed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -147,3 +148,56 @@ def test_results_of_a_call_that_fits_no_path(monkeypatch: pytest.MonkeyPatch) ->
         assert isinstance(result, tj.Tensor)
         result[...] = 77.0
         np.testing.assert_array_equal(args, x())
+
+
+def is_true(x, flag):
+    return x if flag is True else -x
+
+
+def is_no_comparison(x, n):
+    return x if (n > 3) is not False else -x
+
+
+def matches_a_class(x, n):
+    match n:
+        case bool():
+            return x + 1
+        case int():
+            return x + 2
+        case float():
+            return x + 3
+        case np.ndarray():
+            return x + 4
+    return x
+
+
+def matches_a_truth(x, n):
+    match n > 3:
+        case True:
+            return x
+    return -x
+
+
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        (is_true, (True, False, 1)),
+        (is_no_comparison, (2, 5)),
+        (matches_a_class, (True, 2, 2.0, np.ones(2), "a")),
+        (matches_a_truth, (2, 5)),
+    ],
+)
+def test_what_only_a_value_tells(function, values):
+    """Whether a number is True, or what class a pattern finds, a traced value does not tell."""
+    for value in values:
+        jitted, x = tj.jit(function), np.array([1.0, -2.0])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            np.testing.assert_array_equal(jitted(x, value), function(x, value))
+        text = " ".join(str(warning.message) for warning in caught)
+        assert isinstance(value, str) or "asks whether a traced value" in text
+
+
+def test_arrays_are_no_truth_values():
+    jitted = tj.jit(lambda x: x if x.any() is True else -x)
+    np.testing.assert_array_equal(jitted(np.ones(2)), [-1, -1])
