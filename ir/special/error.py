@@ -19,8 +19,8 @@ from .table import define, define_by_jets
 
 _ROOT_2: Final = math.sqrt(2.0)
 _ROOT_HALF: Final = math.sqrt(0.5)
-#: Below, derivatives of erfcx by its differential equation are the more exact ones: those of the polynomial
-#: have 13 roundings at 1/2, and either has 9 here.
+#: Upper end of the interval on which derivatives of erfcx follow its differential equation: those of the
+#: polynomial have 13 roundings at 1/2, and either has 9 here.
 _NEAR: Final = 0.8
 #: 2 atanh t / t in t^2, for t < 1/3.
 _TWICE_ATANH: Final = Polynomial(0.0, 1 / 9, [2.0 / (2 * k + 1) for k in range(17)])

@@ -101,8 +101,8 @@ class Uses:
     told_apart: dict[Any, Source] | None = None
     #: Whether the function compares by identity what may be two arrays or containers.
     compares_objects: bool = False
-    #: What code asks of a traced value by `is` or a pattern, which only the value itself tells; empty where
-    #: nothing: of numbers of Python's, and of all arguments.
+    #: Questions by `is` or a pattern that only the value of what is traced answers, empty without: those
+    #: about numbers of Python's, and those about all arguments.
     asked_of_numbers: str = ""
     asked_of_all: str = ""
     #: Whether code makes arrays of NumPy's, and whether it makes text of what may be one.

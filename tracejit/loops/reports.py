@@ -71,7 +71,7 @@ class Session:
         self.first_tests = 0
         #: The tensors that those loops write in place.
         self.memories: list[Any] = []
-        #: What is kept of objects that the loops being traced may change, which refers to them.
+        #: The `UntracedObjects` of the loops being traced, which refer to them.
         self.untraced: list[Any] = []
         #: The arrays of lists of Python numbers that loops write in place, by identity.
         self.number_arrays: dict[int, Any] = {}

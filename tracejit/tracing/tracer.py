@@ -415,7 +415,8 @@ class Tracer(Builder):
         )
 
     def as_captured(self) -> list[Any]:
-        """What is captured, in its order: arrays that the function has written since as they were."""
+        """The holders of what is captured, in its order: arrays that the function has written since as they
+        were."""
         kept = [(holder, self.contents.get(id(holder))) for holder, _ in self.captures.values()]
         return [holder if old is None or same_content(holder, old) else old for holder, old in kept]
 

@@ -21,13 +21,13 @@ from ..frontend.libraries.origins import is_own
 from ..ir.dtypes import NUMBERS
 from ..tensors.tensor import Tensor
 
-#: Most objects that are looked at.
-_MOST: Final = 4096
+#: The number of objects that are looked at.
+MAX_OBJECTS: Final = 1 << 16
 _PLAIN: Final = (*NUMBERS, bool, str, bytes, type(None), type, types.ModuleType, Tensor, np.generic, np.ufunc)
 
 
 class UntracedObjects:
-    """What can be written in `values`, and in what they hold, as it is now."""
+    """The state of all that can be written in `values`, and in what they hold, as it is now."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         #: Each object, what it holds, and how it gets that back.
@@ -35,7 +35,7 @@ class UntracedObjects:
         self._references: Counter[int] = Counter()
         seen: dict[int, Any] = {}
         stack = list(values)
-        while stack and len(seen) < _MOST:
+        while stack and len(seen) < MAX_OBJECTS:
             value = stack.pop()
             if isinstance(value, _PLAIN) or id(value) in seen or is_own(type(value).__module__):
                 continue  # ours hold tensors

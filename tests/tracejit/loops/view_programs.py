@@ -49,7 +49,7 @@ _WRITES = (
     "np.add.at(u, [0, 0], 1)", "np.copyto(u, u + 1)", "list.append(items, k)", "items += [k]",
     "operator.iconcat(items, [k])", "box.n += 1", "decay(u)", "(lambda q: np.add(q, 1, out=q))(u)",
 )  # fmt: skip
-#: How the view gets its name.
+#: Ways in which the view gets its name.
 _NAMED = ("u = {}",) * 8 + (
     "u, _ = {}, 1", "[u, _] = [{}, v]", "u = [{}][0]", "u = (lambda q: q)({})", 'u = {{"a": {}}}["a"]',
     "u = next(iter([{}]))", "for u in ({},):\n    pass", "u = keep({}).t", "u = _ = {}",

@@ -1,4 +1,4 @@
-"""What a step changes beside the graph is found and taken back: the loop runs step by step."""
+"""Changes that a step makes beside the graph are found and taken back: the loop runs step by step."""
 
 from __future__ import annotations
 
