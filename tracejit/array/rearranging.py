@@ -312,7 +312,7 @@ def meshgrid(
     """The coordinates of the grid that `vectors` span: one array each, varying along its own axis.
 
     With ``indexing="xy"`` the first two axes are exchanged; with `sparse` other axes have size 1.
-    Without `copy` they are views that repeat their elements, and are read-only.
+    Without `copy` they are views, which repeat their elements and are read-only unless `sparse`.
 
     Example:
         >>> import tracejit as tj
@@ -334,12 +334,11 @@ def meshgrid(
         shape = [1] * count
         shape[place] = vector.size
         columns.append(reshaped(vector, tuple(shape)))
-    if sparse:
-        return tuple(columns)
     sizes = [0] * count
     for vector, place in zip(tensors, places, strict=True):
         sizes[place] = vector.size
-    return tuple(cast(broadcast(column, tuple(sizes)), column.dtype, copy=bool(copy)) for column in columns)
+    arrays = columns if sparse else [broadcast(column, tuple(sizes)) for column in columns]
+    return tuple(cast(array, array.dtype, copy=bool(copy)) for array in arrays)
 
 
 def resize(x: Any, new_shape: Any) -> Tensor:

@@ -8,7 +8,7 @@ from ...base.errors import ShapeError
 from ...tensors.tensor import Tensor
 from ..joining import atleast_1d, atleast_3d, concatenate, vstack
 from ..manipulation import expand_dims, ravel, reshape
-from ..operands import as_tensor, given_as_array
+from ..operands import as_tensor, cast, given_as_array
 
 
 def append(x: Any, values: Any, axis: int | None = None) -> Tensor:
@@ -70,7 +70,8 @@ def block(arrays: Any) -> Tensor:
     """
     depth = _depth(arrays)
     rank = max(depth, *(as_tensor(leaf).ndim for leaf in _leaves(arrays)), 0)
-    return given_as_array(_joined(arrays, depth, rank))
+    joined = _joined(arrays, depth, rank)
+    return given_as_array(joined if depth else cast(joined, joined.dtype, copy=True))
 
 
 def _leaves(arrays: Any) -> list[Any]:

@@ -52,3 +52,25 @@ def test_gradients(arguments):
 def test_errors(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.block,
+        lambda x: np.block([x]),
+        lambda x: np.meshgrid(x, x, sparse=True)[0],
+        lambda x: np.meshgrid(x)[0],
+        lambda x: np.meshgrid(x, x[:2])[1],
+    ],
+)
+def test_results_have_memory_of_their_own(make):
+    def f(x):
+        made = make(x)
+        made += 1
+        return x
+
+    for run in (f, tj.jit(f), lambda x: f(tj.asarray(x))):
+        x = LINE.copy()
+        np.testing.assert_array_equal(run(x), LINE)
+        np.testing.assert_array_equal(x, LINE)
