@@ -251,7 +251,7 @@ def steps_of(iterable: Any) -> Steps | None:
     if isinstance(iterable, StackedList):
         return _steps_of_list(iterable)
     if isinstance(iterable, (Tensor, np.ndarray)):
-        array = iterable if isinstance(iterable, Tensor) else wrap(np.asarray(iterable))
+        array = iterable if isinstance(iterable, Tensor) else STATE.tracer.symbolic(np.asarray(iterable))
         if not array.shape or array.dtype.kind not in "biufc":
             return None
         return Steps(array.shape[0], [array], lambda _, elements: elements[0])

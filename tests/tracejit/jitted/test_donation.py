@@ -221,3 +221,10 @@ def test_python_numbers_among_donated_arguments_are_not_donated(arguments: Any) 
         expected = [np.asarray(leaf) * 2 for leaf in tj.tree_leaves(arguments)]
         for result, value in zip(tj.tree_leaves(step(arguments)), expected, strict=True):
             np.testing.assert_array_equal(result.numpy(), value)
+
+
+def test_a_scalar_of_numpys_has_no_memory_to_give():
+    jitted = tj.jit(lambda x, y: (y,), donate_argnums=(0,))
+    for _ in range(3):
+        (result,) = jitted(np.float32(1.5), np.ones((), np.float32))
+        assert result == 1

@@ -105,6 +105,21 @@ def sorted_and_filled(x):
     return t
 
 
+def test_elements_are_those_that_were_there(monkeypatch):
+    """A loop along an array that is written behind it."""
+    monkeypatch.setattr("tracejit.loops.running.SHORT", -1)
+
+    def f(x):
+        table, s = np.arange(12.0).reshape(4, 3), 0.0
+        for v in table[1]:
+            s += v * x[0]
+        table[1:][0] = 1.5
+        return s, v, table
+
+    for result, expected in zip(tj.jit(f)(X), f(X), strict=True):
+        np.testing.assert_allclose(result, expected, rtol=1e-12)
+
+
 def through_a_function(x):
     def view(t):
         return t[:2]

@@ -92,6 +92,8 @@ def make_entries(
     bindings, executable, results = leaf.bindings, compiled.executable, compiled.function.results
     keep: list[Any] = [bindings, leaf.static, leaf.namespace]
     reuses = executable.reuses if leaf.writes is None and not wrt else {}
+    if any(is_numpy_scalar(leaf.leaf_types[i]) for i in reuses.values() if i < len(leaf.leaf_types)):
+        return None, None  # whose memory no array has
     tracked = [position in wrt for position in range(len(leaf.function.params))]
     specs = [
         _leaf_spec(type_, leaf.ranges.get(i), i in reuses.values(), tracked[i])
