@@ -487,11 +487,24 @@ class AliasedError(TracejitError):
         advice: how such calls are compiled.
     """
 
-    advice = "pass a copy of either"
+    advice: str = "pass a copy of either"
 
 
 class UncompilableError(AliasedError):
     """A call that cannot run as compiled, as no call of its signature can."""
+
+
+class AskedValueError(UncompilableError):
+    """A call that cannot run as compiled, since the function asks of a traced value what only the value of
+    Python's or NumPy's own tells."""
+
+    advice = "compare by `==`, ask by `isinstance`, or make the argument static"
+
+
+class SubclassError(AliasedError):
+    """A call with arrays of a subclass of ndarray, whose operations may be others."""
+
+    advice = "pass np.asarray(x) where its elements alone are meant"
 
 
 class ErrorStateError(AliasedError):

@@ -1,4 +1,5 @@
-"""The order of elements in memory, as NumPy's ``order=`` names it. Traced tensors have none."""
+"""The order of elements in memory, as NumPy's ``order=`` names it. Traced tensors have none, but what NumPy
+copies for an order is a copy of theirs, too."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 from ..base.errors import DomainError
 from ..ir.dtypes import DType
 from ..ir.types import Shape
+from ..tape.views import lies_in_order
 from ..tensors.tensor import Tensor, wrap
 from .operands import permuted, run, scalar_of
 
@@ -63,11 +65,12 @@ def as_in_memory(name: str, result: Tensor, order: str, like: Tensor) -> Tensor:
 
 
 def in_memory_order(x: Tensor, axes: Shape | None) -> Tensor:
-    """`x`, copied where its elements do not lie as `axes` say; a traced one as it is."""
-    if x.is_traced:
-        return x
+    """`x`, copied where its elements do not lie as `axes` say: a traced one where NumPy would copy an array
+    in C order, or a view of one."""
     turned = x if axes is None else permuted(x, axes)
-    if turned._data.flags.c_contiguous:
+    if lies_in_order(turned):
         return x
+    if x.is_traced:
+        return run("copy", x)
     turned = run("contiguous", turned)
     return turned if axes is None else permuted(turned, _inverse(axes))

@@ -39,6 +39,7 @@ from ..ir.types import Shape
 from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tape.recording import ForeignMemory
+from ..tensors.python_values import is_of_python
 from ..tensors.tensor import Array, Tensor, as_array, is_eager_scalar, noted_array, wrap
 
 __all__ = ["write_out"]
@@ -137,6 +138,27 @@ def _another(x: Tensor) -> Tensor:
     other = wrap(x._data)
     other._node, other._requires_grad = x._node, x._requires_grad
     return other
+
+
+def as_number(x: Tensor) -> Tensor:
+    """`x`; a Python bool that is traced as the integer that it is to Python's arithmetic."""
+    return wrap(STATE.tracer.as_number(x._data)) if x.dtype is BOOL and is_of_python(x._data) else x
+
+
+def as_given(source: Tensor, x: Tensor) -> Tensor:
+    """`x`, which Python's function of the traced number `source` gives: a Python number where that is one."""
+    if x is not source and is_of_python(source._data):
+        STATE.tracer.mark_weak(x._data)
+    return x
+
+
+def as_numpy_scalars(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`numbers` as a ufunc of NumPy's takes them: where all are Python's, as the scalars that it makes of
+    them, so that what it gives is one, too."""
+    if not all(is_of_python(x._data) if isinstance(x, Tensor) else type(x) in NUMBERS for x in numbers):
+        return numbers
+    tracer = STATE.tracer
+    return tuple(wrap(tracer.numpy_scalar(x)) if isinstance(x, Tensor) else x for x in numbers)
 
 
 def is_everywhere(where: Any) -> bool:

@@ -56,5 +56,5 @@ class Asking:
             about_one = any(function is each for each in TELLING)
             if any(map(may_be_traced, arguments[:1] if about_one else arguments)):
                 self.uses.asking.add(id(code))
-        elif makes_array(function) and writes_items(code):
+        if makes_array(function) and writes_items(code):
             self.uses.asking.add(id(code))

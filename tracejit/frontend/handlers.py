@@ -37,17 +37,25 @@ def handles(frame: FrameType, errors: Sequence[type[BaseException]]) -> bool:
     return bool(code.co_exceptiontable) and _Handlers(code, _Names(frame)).see(frame.f_lasti, errors)
 
 
-class _Names:
-    """The values of names in a frame, or in a function that does not run."""
+def handles_at(
+    code: CodeType, module: dict[str, Any], offset: int, errors: Sequence[type[BaseException]]
+) -> bool:
+    """Whether `code`, a function's in `module`, would see one of `errors` that the instruction at `offset`
+    raises. In doubt it would."""
+    return bool(code.co_exceptiontable) and _Handlers(code, _Names(module)).see(offset, errors)
 
-    def __init__(self, frame: FrameType | FunctionType) -> None:
+
+class _Names:
+    """The values of names in a frame, or in a function of a module that does not run."""
+
+    def __init__(self, frame: FrameType | dict[str, Any]) -> None:
         self._frame = frame
 
     def value(self, instruction: Instruction) -> Any:
         """The value that an instruction loads by its name."""
         name = instruction.argument
-        if isinstance(self._frame, FunctionType):
-            spaces: list[Any] = [self._frame.__globals__, vars(builtins)]
+        if isinstance(self._frame, dict):
+            spaces: list[Any] = [self._frame, vars(builtins)]
         elif instruction.name == "LOAD_GLOBAL":
             spaces = [self._frame.f_globals, self._frame.f_builtins]
         else:
@@ -205,7 +213,7 @@ def handles_anywhere(function: FunctionType, errors: Sequence[type[BaseException
 def _sees(function: FunctionType, errors: Sequence[type[BaseException]], names: tuple[str, ...]) -> bool:
     """Whether `function` comes to a handler for `errors` of an instruction whose name begins with one of
     `names`."""
-    handlers = _Handlers(function.__code__, _Names(function))
+    handlers = _Handlers(function.__code__, _Names(function.__globals__))
     return any(
         handlers.see(instruction.offset, errors)
         for instruction in decode(function.__code__).instructions

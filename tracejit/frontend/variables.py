@@ -7,9 +7,24 @@ import sys
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 from .bytecode import Instruction
 from .execution import Execution, on
-from .values import UNKNOWN, Cell, Closure, Constant, Group, Instance, Iteration, Place, Source
+from .handlers import handles_at
+from .values import (
+    TRACED,
+    UNKNOWN,
+    Cell,
+    Closure,
+    Constant,
+    Group,
+    Instance,
+    Iteration,
+    Place,
+    Source,
+    options,
+)
 
 
 @on("BINARY_SUBSCR")
@@ -283,7 +298,9 @@ def _swap(run: Execution, i: Instruction) -> None:
 @on("LOAD_ATTR")
 def _load_attr(run: Execution, i: Instruction) -> None:
     is_method = sys.version_info >= (3, 12) and i.number & 1
-    value = run.reader.attributes.read(run.pop(), i.argument)
+    owner = run.pop()
+    _note_missing(run, i, owner)
+    value = run.reader.attributes.read(owner, i.argument)
     if is_method:
         run.push(value)
         run.push(UNKNOWN)
@@ -291,11 +308,21 @@ def _load_attr(run: Execution, i: Instruction) -> None:
         run.push(value)
 
 
+def _note_missing(run: Execution, i: Instruction, owner: Any) -> None:
+    """Note where code handles the error that an argument is a number of Python's, which has no such attribute
+    as arrays have."""
+    if hasattr(float, i.argument) or not hasattr(np.ndarray, i.argument) or TRACED not in options(owner):
+        return
+    if handles_at(run.code, run.module, i.offset, (AttributeError,)):
+        run.reader.uses.asked_of_numbers = f"for `.{i.argument}` of a traced number"
+
+
 @on("LOAD_METHOD")
 def _load_method(run: Execution, i: Instruction) -> None:
-    value = run.reader.attributes.read(run.pop(), i.argument)
+    owner = run.pop()
+    _note_missing(run, i, owner)
     run.push(UNKNOWN)
-    run.push(value)
+    run.push(run.reader.attributes.read(owner, i.argument))
 
 
 @on("LOAD_SUPER_ATTR")

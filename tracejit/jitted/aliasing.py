@@ -22,6 +22,7 @@ from ..frontend.usage import Uses
 from ..frontend.values import Source
 from ..pytree import children_of, containers_in
 from ..tape.views import overlapping
+from ..tensors.foreign_arrays import is_like_ndarray
 from ..tensors.tensor import Tensor, as_array, wrap
 from .container_writes import container_at
 
@@ -226,7 +227,7 @@ def arrays_in(tree: Any) -> list[Any]:
     return arrays
 
 
-def own_results(results: Sequence[Any], before: Sequence[Any], arguments: Any) -> list[Tensor]:
+def own_results(results: Sequence[Any], before: Sequence[Any], arguments: Any) -> list[Any]:
     """The `results` of a call that ran as Python, as a compiled call gives them: tensors with memory of their
     own, apart from arguments, from one another and from what the function reads outside.
 
@@ -245,12 +246,16 @@ def own_results(results: Sequence[Any], before: Sequence[Any], arguments: Any) -
         later = max(pair)
         del memory[later], stay[later - len(before)]
     kept = set(stay)
-    return [
-        result if number in kept else copy(result if isinstance(result, Tensor) else _tensor(result))
-        for number, result in enumerate(results)
-    ]
+    return [result if number in kept else _own(result) for number, result in enumerate(results)]
+
+
+def _own(value: Any) -> Any:
+    """A tensor of `value`, a tensor, array or number, with memory of its own. Python's numbers have the
+    dtypes that NumPy gives them, and arrays of a subclass with other operations stay what they are."""
+    if isinstance(value, np.ndarray) and not is_like_ndarray(value):
+        return value
+    return copy(value if isinstance(value, Tensor) else _tensor(value))
 
 
 def _tensor(value: Any) -> Tensor:
-    """An array or number as a tensor. Python's numbers have the dtypes that NumPy gives them."""
     return wrap(as_array(np.asarray(value)))

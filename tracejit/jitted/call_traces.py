@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, ConcretizationError, TraceError, UncompilableError
+from ..base.errors import AliasedError, AskedValueError, ConcretizationError, TraceError, UncompilableError
 from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..base.records import record
@@ -21,8 +21,8 @@ from ..loops.reports import Growth
 from ..loops.scipy_functions import handed_on
 from ..pytree import TreeDef
 from ..state import STATE
-from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor
+from ..tensors.texts import shows_traced
 from ..tracing.branches import Branches
 from ..tracing.handled_errors import HandledErrors, RaisedInLoopError, error_state_error
 from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
@@ -60,13 +60,6 @@ class ChosenArrayError(UncompilableError):
     reads it after one of those was written."""
 
     advice = "write a copy"
-
-
-class AskedValueError(UncompilableError):
-    """A call that cannot run as compiled, since the function asks of a traced value what only the value of
-    Python's or NumPy's own tells."""
-
-    advice = "compare by `==`, ask by `isinstance`, or make the argument static"
 
 
 class MixedDrawsError(UncompilableError):

@@ -16,10 +16,10 @@ from ..ir.graph import Value
 from ..ir.types import TensorType, tensor_type
 from ..pytree import TreeDef, count_leaves, flatten
 from ..state import STATE
-from ..tensors.foreign_arrays import is_foreign
+from ..tensors.foreign_arrays import check_class, is_foreign
 from ..tensors.generator_states import LAYOUTS, GeneratorState, kind_of
-from ..tensors.python_values import shows_traced
 from ..tensors.tensor import Tensor, as_array, is_eager_scalar, noted_array, wrap
+from ..tensors.texts import shows_traced
 from ..tracing.tracer import scalar_type
 
 if TYPE_CHECKING:
@@ -213,6 +213,9 @@ def plain_leaves(name: str, leaves: list[Any], dynamic: Any) -> list[Any]:
     their states; `leaves` itself where there are none."""
     if _PLAIN.issuperset(map(type, leaves)):
         return leaves
+    for position, leaf in enumerate(leaves):
+        if type(leaf) not in _PLAIN:
+            check_class(f"{name}: argument {argument_path(position, dynamic)}", leaf)
     kinds = [kind_of(leaf) for leaf in leaves]
     foreign = [not isinstance(leaf, Tensor) and is_foreign(leaf) for leaf in leaves]
     if not any(kinds) and not any(foreign):

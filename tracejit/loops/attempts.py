@@ -53,7 +53,7 @@ from .lists.stacked_lists import as_tested, check_containers
 from .optional_values import OptionalValue, as_optional, check_present, decided
 from .origins import Container, ContainerOrigins, LoopOrigins, Origin, StepOrigins, origins_before
 from .reports import CURRENT, LoopError
-from .scalars import as_float, truth
+from .scalars import as_float, opposite, truth
 from .source.descriptions import Statement
 from .variables import (
     UNDEFINED,
@@ -339,9 +339,9 @@ class _Attempt:
         """Whether a step runs: no step before it has left the loop."""
         left = self.variables.get(self.statement.flag) if self.statement.flag else False
         if self.loop.steps is None:
-            return self._test() if left is False else guarded(~truth(left), self._test)
+            return self._test() if left is False else guarded(opposite(left), self._test)
         more: Any = counter < self.loop.steps.count
-        return more if left is False else ~truth(left) & more
+        return more if left is False else opposite(left) & more
 
     def _leave(self, counter: Tensor, symbols: list[Tensor], params: list[Any], elements: Any) -> list[Any]:
         """The leaves at the end of step `counter`, which got `elements`. Raises where the variables are not

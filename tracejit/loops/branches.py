@@ -28,6 +28,7 @@ from .lists.stacked_lists import check_containers
 from .optional_values import OptionalValue
 from .origins import Container, ContainerOrigins, Origin
 from .reports import CURRENT, LoopError
+from .scalars import opposite
 from .source.descriptions import Statement
 from .variables import (
     UNDEFINED,
@@ -423,7 +424,7 @@ def _kept_flag(test: Tensor, pair: Sequence[Content]) -> _Kept | None:
         if otherwise is True:
             return _Kept(True)
         return _Kept(test) if otherwise is UNDEFINED else None
-    return _Kept(~test) if then is UNDEFINED and otherwise is True else None
+    return _Kept(opposite(test)) if then is UNDEFINED and otherwise is True else None
 
 
 class _Kept:

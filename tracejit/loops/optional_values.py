@@ -17,7 +17,7 @@ from ..pytree import FIXED, flatten, register_pytree_node
 from ..state import STATE
 from ..tensors.tensor import Tensor
 from .reports import CURRENT, LoopError
-from .scalars import truth
+from .scalars import opposite, truth
 from .variables import is_traced
 
 
@@ -45,7 +45,7 @@ class OptionalValue:
         return truth(self.flag) & truth(self.value == other)
 
     def __ne__(self, other: object) -> Any:
-        return ~(self == other)
+        return opposite(self == other)
 
     def is_true(self) -> Tensor:
         """Whether it is neither None nor false."""
@@ -135,7 +135,7 @@ def is_same_object(value: Any, other: Any, *, negated: bool) -> Any:
         return bool(flag) == negated
     if negated:
         return note_presence(truth(flag), Presence(if_true=(optional,)))
-    return note_presence(~truth(flag), Presence(if_false=(optional,)))
+    return note_presence(opposite(flag), Presence(if_false=(optional,)))
 
 
 def with_values(function: Callable[[], Any] | None, present: Sequence[OptionalValue]) -> Any:

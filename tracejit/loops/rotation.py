@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .branches import conditional
 from .carries import LoopStatement
-from .scalars import truth
+from .scalars import opposite
 from .source.descriptions import Statement
 from .variables import is_traced
 
@@ -32,7 +32,7 @@ def rotated(loop: LoopStatement, first: Any) -> Iterator[LoopStatement]:
         loop.body()
         left = variables.get(statement.flag) if statement.flag else False
         if is_traced(left):
-            conditional(~truth(left), tested, lambda: None, end, variables)
+            conditional(opposite(left), tested, lambda: None, end, variables)
         elif not left:
             tested()
 

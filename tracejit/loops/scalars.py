@@ -79,7 +79,14 @@ def as_bool(*arguments: Any) -> Any:
     """``bool(value)``, for a traced scalar a traced number."""
     if len(arguments) != 1 or not is_traced(arguments[0]):
         return bool(*arguments)
-    return truth(arguments[0])
+    return python_number(truth(arguments[0]), BOOL)
+
+
+def opposite(value: Any) -> Tensor:
+    """``not value`` of a traced tensor of one element."""
+    result: Tensor = apply(OPS["logical_not"], (truth(value),), {})
+    STATE.tracer.mark_weak(result._data)
+    return result
 
 
 def truth(value: Any) -> Tensor:
@@ -96,7 +103,7 @@ def contains(value: Any, container: Any) -> Any:
     if not isinstance(STATE.tracer, RegionTracer):
         return value in container
     if is_traced(container) or (is_traced(value) and isinstance(container, np.ndarray)):
-        return (container == value).any()
+        return as_bool((container == value).any())
     if is_traced(value) and isinstance(container, range):
         if not container:
             return False
@@ -112,7 +119,7 @@ def contains(value: Any, container: Any) -> Any:
             if equal:
                 return True
         elif result is False:
-            result = truth(equal)
+            result = as_bool(equal)
         else:
-            result = result | truth(equal)
+            result = result | as_bool(equal)
     return result

@@ -32,17 +32,19 @@ from ..frontend.libraries.library import (
     takes_integers,
 )
 from ..frontend.libraries.origins import is_user_function
-from ..ir.dtypes import INT64, as_dtype
+from ..ir.dtypes import as_dtype
 from ..ir.registry import OPS
 from ..pytree import tree_leaves
 from ..state import STATE
+from ..tensors.python_values import plain_class
 from ..tensors.tensor import Tensor
+from ..tensors.texts import asked_repr
 from .lists.buffered_dicts import BufferedDict, BufferedSet
 from .lists.functions import FUNCTIONS, of_lists
 from .lists.stacked_lists import StackedList
 from .maths import MATH
 from .optional_values import check_present
-from .scalars import as_bool, as_complex, as_float, as_int, python_number, truth
+from .scalars import as_bool, as_complex, as_float, as_int, truth
 from .scipy_functions import handed_on, of_scipy
 from .variables import is_traced
 
@@ -85,14 +87,6 @@ def _sum(iterable: Any, start: Any = 0) -> Any:
     if is_traced(iterable) and iterable.ndim:
         return iterable.sum(0) + start if not isinstance(start, int) or start else iterable.sum(0)
     return sum(iterable, start)
-
-
-def _round(value: Any, digits: Any = None) -> Any:
-    if not is_traced(value) or (value.shape and digits is None):
-        return round(value) if digits is None else round(value, digits)
-    if digits is not None:
-        return floats.round(value, digits)
-    return python_number(floats.round(value) if value.dtype.kind == "f" else value, INT64)
 
 
 def _length(value: Any) -> Any:
@@ -264,24 +258,12 @@ def _stack_of(data: StackedList) -> Any:
     return list(data) if stacked is None else stacked
 
 
-_PYTHON: Final = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
-
-
-def _plain_class(value: Tensor) -> type:
-    """The class of what is traced as `value`, where the function runs as it is: of a Python number its own,
-    of other values of rank 0 that of NumPy's scalars."""
-    tracer = STATE.tracer
-    if tracer.is_weak(tracer.lift(value)):
-        return _PYTHON[value.dtype.kind]
-    return np.ndarray if value.shape else value.dtype.type
-
-
 def _is_instance(value: Any, classes: Any) -> bool:
     """``isinstance``; what is traced is also a Tensor, if that is asked for by name."""
     check_present(value)
     if not is_traced(value):
         return isinstance(value, classes)
-    return issubclass(_plain_class(value), classes) or _names_tensor(classes)
+    return issubclass(plain_class(value), classes) or _names_tensor(classes)
 
 
 def _names_tensor(classes: Any) -> bool:
@@ -293,7 +275,7 @@ def _type(*arguments: Any, **options: Any) -> Any:
     """``type``"""
     check_present(arguments)
     if len(arguments) == 1 and is_traced(arguments[0]):
-        return _plain_class(arguments[0])
+        return plain_class(arguments[0])
     if len(arguments) == 1 and isinstance(arguments[0], StackedList):
         return list
     return type(*arguments, **options)
@@ -301,14 +283,28 @@ def _type(*arguments: Any, **options: Any) -> Any:
 
 def _has_attribute(value: Any, name: str) -> bool:
     """``hasattr``; arrays have what Tensors have."""
-    if not is_traced(value) or value.shape:
+    if not is_traced(value):
         return hasattr(value, name)
-    return hasattr(_plain_class(value), name)
+    return hasattr(plain_class(value), name) or (bool(value.shape) and hasattr(Tensor, name))
+
+
+def _attribute(value: Any, name: str, *default: Any) -> Any:
+    """``getattr``; numbers have no more than Python's or NumPy's own."""
+    if default and is_traced(value) and not _has_attribute(value, name):
+        return default[0]
+    return getattr(value, name, *default)
+
+
+def _power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """``pow``; with a `modulus`, of the values of integers."""
+    if modulus is None:
+        return pow(base, exponent)
+    return pow(*map(_decided, (base, exponent, modulus)))
 
 
 def _is_scalar(value: Any) -> bool:
     """``numpy.isscalar``"""
-    return not value.shape if is_traced(value) else np.isscalar(value)
+    return plain_class(value) is not np.ndarray if is_traced(value) else np.isscalar(value)
 
 
 _SCALARS: Final = (
@@ -325,10 +321,12 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     builtins.complex: as_complex,
     builtins.len: _length,
     builtins.list: _list,
-    builtins.round: _round,
     builtins.isinstance: _is_instance,
     builtins.type: _type,
     builtins.hasattr: _has_attribute,
+    builtins.getattr: _attribute,
+    builtins.repr: asked_repr,
+    builtins.pow: _power,
     np.isscalar: _is_scalar,
     np.array: _numpy_array(np.array, creation.array),
     np.asarray: _numpy_array(np.asarray, creation.asarray),

@@ -32,7 +32,7 @@ from .lists.stacked_lists import StackedList, as_tested
 from .optional_values import OptionalValue, Presence, is_same_object, note_presence, presence, with_values
 from .reports import CURRENT, LoopError, where
 from .running import note, run_for, run_while
-from .scalars import contains, truth
+from .scalars import contains, opposite, truth
 from .source.descriptions import Statement
 from .source.functions import set_runtime
 from .stand_ins import everywhere
@@ -537,7 +537,7 @@ def _negated(value: Any) -> Any:
     if not _is_structured(value):
         return not value
     known = presence(value)
-    return note_presence(~truth(value), Presence(known.if_false, known.if_true))
+    return note_presence(opposite(value), Presence(known.if_false, known.if_true))
 
 
 class _Tested:

@@ -65,7 +65,7 @@ def _poisson_by_rejection(bits: BitGenerator, mean: Any) -> Any:
         def beside(_: BitGenerator) -> tuple[Any]:
             left = of_c("log", v) + log_alpha - of_c("log", a / rounded(distance * distance) + b)
             right = -mean + rounded(count * log_mean) - _log_gamma(count + 1.0)
-            return (~(left <= right),)
+            return (np.logical_not(left <= right),)
 
         def outside(bits: BitGenerator) -> Any:
             fails = (count < 0.0) | ((distance < 0.013) & (v > distance))

@@ -111,6 +111,10 @@ def _not_negative(value: Any, name: str) -> Any:
     )  # fmt: skip
 
 
+def _is_no_probability(x: Any) -> Any:
+    return np.logical_not((x >= 0.0) & (x <= 1.0))
+
+
 def _weak(value: Any) -> Any:
     """`value` as a number of Python's, where it is one."""
     if not value.shape:
@@ -219,14 +223,14 @@ class _Draws:
         return distributions.standard_gamma(bits, shape, own.normal_number, own.exponential_number)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
-        mean = _limited(_numbers(lam), lambda x: ~(x >= 0.0), "lam < 0 or lam is NaN")
+        mean = _limited(_numbers(lam), lambda x: np.logical_not(x >= 0.0), "lam < 0 or lam is NaN")
         mean = _limited(mean, lambda x: x > _MAX_MEAN, "lam value too large")
         return self._counts(counts.poisson, size, mean)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         trials = _limited(_integers(n), lambda x: x < 0, "n < 0")
         trials = _limited(trials, lambda x: x > _MAX_TRIALS, "n is too large to be a float64")
-        p = _limited(_numbers(p), lambda x: ~((x >= 0.0) & (x <= 1.0)), "p < 0, p > 1 or p is NaN")
+        p = _limited(_numbers(p), _is_no_probability, "p < 0, p > 1 or p is NaN")
         draw = functools.partial(counts.binomial, version=self.binomial_version)
         return self._counts(draw, size, _numbers(trials), p)
 
@@ -265,7 +269,7 @@ class _Draws:
             limits = wrap(sums / sums[-1])
         else:
             total = weights.sum()
-            fails = (weights < 0.0).any() | ~(ufuncs.abs(total - 1.0) <= _ACCURACY)
+            fails = (weights < 0.0).any() | np.logical_not(ufuncs.abs(total - 1.0) <= _ACCURACY)
             weights = _checked(weights, fails, "DomainError: Probabilities are negative or do not sum to 1")
             sums = weights.cumsum()
             limits = sums / sums[-1]

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..base.user_code import is_user_file
 from ..codegen.interface import TAKES_ARRAYS
 from ..state import STATE
+from .python_values import plain_class
 
 __all__ = ["class_for_caller", "frame_above", "takes_arrays"]
 
@@ -52,12 +54,15 @@ class TensorAsArray(np.ndarray[Any, Any]):
 
 
 def class_for_caller(tensor: Any) -> type:
-    """The class of `tensor` for the code that asks: a subclass of ndarray where that takes matrices which are
+    """The class of `tensor` for the code that asks: for the user's, of a traced one, that of what it is where
+    the function runs as it is. For SciPy's a subclass of ndarray where that takes matrices which are
     sparse or ndarrays, and where the tensor is no more than an array. To solvers a traced one is a matrix:
     they ask for its value, and the error names the function and the user's line."""
-    name: Any = frame_above(1).f_globals.get("__name__")
+    asker = frame_above(1)
+    name: Any = asker.f_globals.get("__name__")
     if not _ASKS[name]:
-        return type(tensor)
+        is_users = tensor.is_traced and not _TAKERS[name] and is_user_file(asker.f_code.co_filename)
+        return plain_class(tensor) if is_users else type(tensor)
     if tensor.is_traced:
         return TensorAsArray if name.startswith(_SOLVERS) else type(tensor)
     return type(tensor) if tensor._requires_grad or STATE.tracer is not None else TensorAsArray

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import DTypeError, NotNumbersError, TracejitError
+from ..base.errors import DTypeError, NotNumbersError, SubclassError, TracejitError
 
 Array = np.ndarray[Any, Any]
 
@@ -22,6 +22,22 @@ def is_foreign(value: Any) -> bool:
     if kind in _OF_PYTHON or issubclass(kind, (np.ndarray, np.generic)):
         return False
     return hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
+
+
+def check_class(what: str, value: Any) -> None:
+    """Raise SubclassError where `value`, which messages call `what`, is an array of a subclass whose
+    operations may not be those of ndarray, such as a masked array or a matrix."""
+    if isinstance(value, np.ndarray) and not is_like_ndarray(value):
+        raise SubclassError(f"{what} is a {_name(type(value))}, whose operations are not ndarray's")
+
+
+def is_like_ndarray(array: Array) -> bool:
+    """Whether the operations of the class of `array` are those of ndarray."""
+    return type(array) in _LIKE_NDARRAY
+
+
+#: Classes whose operations are those of ndarray.
+_LIKE_NDARRAY: Final = frozenset({np.ndarray, np.memmap})
 
 
 def read_foreign(value: Any) -> Array:

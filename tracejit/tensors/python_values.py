@@ -1,5 +1,5 @@
 """Tensors and Python's values: numbers and nested lists as arrays, the error where there is no value, and
-text: NumPy's of the elements, which follows ``np.set_printoptions``.
+what a traced tensor is to the code that is traced: a number of Python's, a scalar or an array of NumPy's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..base.errors import (
+    AskedValueError,
     ConcretizationError,
     DTypeError,
     GradientError,
@@ -63,7 +64,7 @@ INSTEAD_OF_NUMPY: Final = (
 def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> ConcretizationError:
     """The error for `asked`, which needs the value of a symbol: with the user's line, and `instead`."""
     asked, instead = asked_by(asked, instead)
-    frame = _users_frame()[1]
+    frame = users_frame()[1]
     caller = _outside_scipy(frame)
     where = user_location() if caller is frame else line_of(caller)
     rest = f"While a function is traced, tensors have types but no values. Use {instead}."
@@ -75,7 +76,7 @@ def no_value(asked: str, instead: str, value: Value, *, tracing: bool) -> Concre
     )
 
 
-def _users_frame() -> tuple[Any, Any]:
+def users_frame() -> tuple[Any, Any]:
     """The innermost frame outside of this package and NumPy, and what that called."""
     frame: Any = sys._getframe(1)
     inner: Any = None
@@ -98,7 +99,7 @@ def _outside_scipy(frame: Any) -> Any:
 def asked_by(asked: str, instead: str) -> tuple[str, str]:
     """`asked` and `instead` of an error, in the words of a function of ``math``, ``cmath``, SciPy or NumPy,
     or of its generators, that the user called, if that wants the value."""
-    inner, frame = _users_frame()
+    inner, frame = users_frame()
     caller = _outside_scipy(frame)
     if caller is frame and inner is not None and str(inner.f_globals.get("__name__")).startswith("numpy."):
         name = _of_numpy(inner)
@@ -313,48 +314,63 @@ def is_number(data: Any) -> bool:
     return False
 
 
-def text_of(x: Tensor) -> str:
-    """``str(x)``"""
-    if is_number(x._data):
-        return str(x._concrete("str(x)", "tj.debug.print", decides=True).item())
-    return repr(x)
+def plain_class(x: Tensor) -> type:
+    """The class of what the traced `x` is where the function runs as it is: that of a number of Python's, of
+    a scalar of NumPy's, or ndarray."""
+    if is_of_python(x._data):
+        return _PYTHON[x.dtype.kind]
+    return np.ndarray if x.shape or not STATE.tracer.is_scalar(x) else x.dtype.type
 
 
-def formatted(x: Tensor, spec: str) -> str:
-    """``format(x, spec)``"""
-    if not spec and not is_integer(x._data):
-        return str(x)
-    instead = "tj.debug.print, or the value outside of it"
-    try:
-        data = x._concrete(f"formatting with {spec!r}", instead, decides=is_number(x._data))
-    except ConcretizationError as error:
-        if STATE.unformatted is None:
-            raise
-        STATE.unformatted.append(error)
-        return repr(x)
-    if data.size != 1:
-        raise DTypeError(f"only a tensor of one element can be formatted with {spec!r}, got {x.type}")
-    return format(data.item(), spec)
+_PYTHON: Final = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-#: The beginning of the text of a traced tensor.
-_TRACED: Final = "tensor(<traced "
+def plain_value(x: Tensor, asked: str, instead: str) -> Any:
+    """The value of the traced `x`, of rank 0, as an object of its `plain_class`: the trace is for that."""
+    array = x._concrete(asked, instead, decides=True)
+    cls = plain_class(x)
+    return array if cls is np.ndarray else array.item() if is_of_python(x._data) else array[()]
 
 
-def traced_text(x: Tensor) -> str:
-    """``repr(x)`` of a traced tensor."""
-    return f"{_TRACED}{x.type}>)"
+def runs_as_python(asked: str, where: Any) -> AskedValueError:
+    """The error with which a call runs as Python: at the frame `where`, it has `asked` what arrays that have
+    no values do not tell."""
+    place = line_of(where)
+    error = AskedValueError(f"{asked}, at {place.file}:{place.line}, asks for the elements of a traced array")
+    error.advice = "ask outside of the function, or show it by tj.debug.print"
+    STATE.tracer.handled.note_refusal(error)
+    return error
 
 
-def shows_traced(text: str) -> bool:
-    """Whether a `text` shows a traced tensor in the place of a value."""
-    return _TRACED in text
+def attribute_of(x: Tensor, name: str) -> Any:
+    """What ``x.name`` is where Tensors have no `name`, but what is traced as `x` has: a number tells its
+    value, and a call with an array runs as Python. Raises AttributeError elsewhere."""
+    tracer = STATE.tracer
+    if not name.startswith("_") and is_followed(x._data) and tracer.owns(x._data):
+        cls = plain_class(x)
+        if hasattr(cls, name):
+            if cls is not np.ndarray:
+                return getattr(plain_value(x, f"x.{name}", "tj operations"), name)
+            if is_of_call():
+                raise runs_as_python(f"x.{name}", users_frame()[1])
+    raise AttributeError(f"'Tensor' object has no attribute {name!r}", name=name, obj=x)
+
+
+def is_of_call() -> bool:
+    """Whether what is traced is a call with values, or a part of one, which can run as Python."""
+    tracer = STATE.tracer
+    while tracer is not None and tracer.parent is not None:
+        tracer = tracer.parent
+    return tracer is not None and tracer.branches is not None and tracer.handled is not None
 
 
 def hash_of(x: Tensor) -> int:
-    """The hash of `x`: by value for a traced number, integer or bool of rank 0, as for NumPy's and Python's
+    """The hash of `x`: by value for a traced one of rank 0 that is not NaN, as for NumPy's and Python's
     numbers; by identity otherwise."""
-    return hash(_key(x, "looking x up in a dict or set")) if _is_key(x) else object.__hash__(x)
+    if not _is_key(x):
+        return object.__hash__(x)
+    value = _key(x, "looking x up in a dict or set")
+    return hash(value) if value == value else object.__hash__(x)
 
 
 def key_value(x: Tensor) -> Any:
@@ -364,46 +380,20 @@ def key_value(x: Tensor) -> Any:
 
 def _is_key(x: Tensor) -> bool:
     """Whether `x` is known by its value in dicts and sets."""
-    data, tracer = x._data, STATE.tracer
-    if not isinstance(data, Value) or x.shape:
-        return False
-    return x.dtype.kind in "iub" or is_number(data) or (tracer is not None and tracer.is_weak(data))
+    return isinstance(x._data, Value) and not x.shape
 
 
 def _key(x: Tensor, asked: str) -> Any:
     return x._concrete(asked, "tj operations", decides=True).item()
 
 
+def is_of_python(data: Any) -> bool:
+    """Whether `data` stands for a number of Python's in a trace."""
+    tracer = STATE.tracer
+    return isinstance(data, Value) and tracer is not None and tracer.is_weak(data)
+
+
 def is_integer(data: Any) -> bool:
     """Whether `data` stands for an integer of Python's in a trace: what asks for the value, a size or an axis
     mostly, is compiled for it."""
-    tracer = STATE.tracer
-    return isinstance(data, Value) and data.dtype.kind == "i" and tracer is not None and tracer.is_weak(data)
-
-
-_PREFIX: Final = "tensor("
-
-
-def tensor_text(data: Array, suffix: str) -> str:
-    """``tensor(...)`` of `data` with what its elements do not tell, and `suffix`, such as
-    ``requires_grad=True``, after them."""
-    suffixes = [f"size={data.shape}"] if data.size == 0 and data.shape != (0,) else []
-    own = default_dtype()
-    usual = (own,) if data.size == 0 else (own, BOOL, INT64, complex_dtype(own))
-    if data.dtype not in usual:
-        suffixes.append(f"dtype={data.dtype.name}")
-    if suffix:
-        suffixes.append(suffix)
-    behind = "," if suffixes else ")"
-    elements = np.array2string(data, separator=", ", prefix=_PREFIX, suffix=behind) if data.size else "[]"
-    text = _PREFIX + elements
-    width = np.get_printoptions()["linewidth"]
-    last_line = len(text) - text.rfind("\n") + 1
-    for suffix in suffixes:
-        if last_line + len(suffix) + 2 > width:
-            text += ",\n" + " " * len(_PREFIX) + suffix
-            last_line = len(_PREFIX) + len(suffix)
-        else:
-            text += ", " + suffix
-            last_line += len(suffix) + 2
-    return text + ")"
+    return is_of_python(data) and data.dtype.kind == "i"

@@ -19,10 +19,9 @@ from ..ir.types import Shape, TensorType
 from ..provided import TENSOR_HTML
 from ..pytree import KEYS, LEAVES
 from ..state import STATE
-from . import python_values
+from . import python_values, texts
 from .array_callers import class_for_caller
 from .foreign_arrays import is_foreign, read_foreign
-from .python_values import tensor_text
 
 if TYPE_CHECKING:
     from .signatures import Signatures
@@ -174,9 +173,12 @@ class Tensor(Signatures):
     def __dlpack_device__(self) -> tuple[int, int]:
         return cast(tuple[int, int], self.numpy().__dlpack_device__())
 
-    def item(self) -> Any:
-        """The value of a tensor of one element, as a Python number: while a function is traced, one of the
-        trace, through which no gradient flows."""
+    def item(self, *where: Any) -> Any:
+        """The value of a tensor of one element, or of the element at `where`, as a Python number: while a
+        function is traced, one of the trace, through which no gradient flows."""
+        if where:
+            key = where if len(where) > 1 else where[0]
+            return (self if isinstance(key, tuple) else self.reshape(-1))[key].item()
         if self.size != 1:
             raise ShapeError(f"item: expected one element, got shape {self.shape}; use tolist()")
         if python_values.is_followed(self._data):
@@ -217,7 +219,8 @@ class Tensor(Signatures):
         return data.item()
 
     def __index__(self) -> int:
-        if self.shape != () or is_inexact(self.dtype) or self.dtype == BOOL:
+        is_bool = self.dtype is BOOL and not python_values.is_of_python(self._data)
+        if self.shape != () or is_inexact(self.dtype) or is_bool:
             raise DTypeError(f"only a rank-0 integer tensor can be an index, got {self.type}")
         data = self._concrete(
             "using x as a Python integer",
@@ -339,18 +342,19 @@ class Tensor(Signatures):
     def __repr__(self) -> str:
         data = self._data
         if isinstance(data, Value):
-            return python_values.traced_text(self)
+            return texts.represented(self)
         suffix = "requires_grad=True" if self._requires_grad else ""
         if self._node is not None:
             suffix = f"grad_fn=<{self._node.node.name()}>"
-        return tensor_text(data, suffix)
+        return texts.tensor_text(data, suffix)
 
     def _repr_html_(self) -> str | None:
         """The HTML for notebooks; None for a traced tensor, of which they show the text."""
         return None if isinstance(self._data, Value) else TENSOR_HTML()(self)
 
-    __str__ = python_values.text_of
-    __format__ = python_values.formatted
+    __str__ = texts.text_of
+    __format__ = texts.formatted
+    __getattr__ = python_values.attribute_of
 
     def __reduce__(self) -> Any:
         if self._node is not None:

@@ -40,7 +40,6 @@ DIFFERS: Final = {
     "piecewise": "each function is called with all of `x`",
     "poly": "zeros alone, no matrices: whether the result is complex depends on values",
     "polydiv": "traced, the remainder keeps its leading zeros",
-    "polyfit": "no `full=`, which has singular values; `rcond` is not needed",
     "polymul": "traced, leading zeros stay",
     "random": "keys as JAX's, and NumPy's names; [random.md](random.md)",
     "ravel_multi_index": "traced indices are not checked",

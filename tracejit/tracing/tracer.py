@@ -41,6 +41,7 @@ from ..location import user_location
 from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from ..tape.views import ViewStep, share
+from ..tensors.foreign_arrays import check_class
 from ..tensors.generator_states import LAYOUTS, GeneratorState
 from ..tensors.tensor import Array, Tensor, as_array, wrap
 from .branches import Branches, follow
@@ -52,10 +53,17 @@ if TYPE_CHECKING:
     from ..frontend.usage import Numbers
     from .handled_errors import HandledErrors
 
-#: Operators after which a result of weak operands alone is weak, as Python's arithmetic would be.
-_WEAK_OPERATORS = frozenset((
-    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "neg", "abs", "shift_left", "shift_right",
+#: Python's operators that take bools as integers.
+_ARITHMETIC: Final = frozenset((
+    "abs", "add", "bitwise_not", "div", "floor_divide", "mul", "neg", "pow", "remainder", "shift_left",
+    "shift_right", "sub",
 ))  # fmt: skip
+#: Those that give a bool of bools, and else take them as integers.
+_BITWISE: Final = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor"))
+#: Those whose results are bools.
+_COMPARISONS: Final = frozenset(("eq", "ge", "gt", "le", "lt", "ne"))
+#: Ops that give a Python number where all operands are such.
+_OPERATORS: Final = _ARITHMETIC | _BITWISE | _COMPARISONS
 
 #: Operators of Python integers that are an error for some second operands, with the test for these and the
 #: error.
@@ -140,6 +148,8 @@ class Tracer(Builder):
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
         self.inspected: dict[int, Any] = {}
+        #: Tensors that are written where a reshape of them is, or is written so.
+        self.written_in_order: list[Tensor] = []
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
         self.merged_arrays: MergedArrays = MergedArrays(None if parent is None else parent.merged_arrays)
@@ -424,6 +434,8 @@ class Tracer(Builder):
         """The parameter for something the function closes over, read from `holder` at each call."""
         capture = self.captures.get(id(holder))
         if isinstance(holder, np.ndarray):
+            if type(holder) is not np.ndarray and self.handled is not None:
+                check_class("a captured array", holder)
             if capture is not None and not same_content(holder, self.contents[id(holder)]):
                 holder, capture = holder.copy(), None  # the function wrote it since
             if capture is None:
@@ -520,13 +532,15 @@ class Tracer(Builder):
 
     def run_lifted(self, op: Op, values: tuple[Any, ...], attrs: Attrs) -> Any:
         """Record `op` on Values of this trace and scalars; returns Values."""
-        if op.name not in _WEAK_OPERATORS:
+        if op.name not in _OPERATORS:
             return self.apply(op, values, attrs)
         weak = self._weak
         for value in values:
             if value not in weak if type(value) is Value else type(value) not in NUMBERS:
                 return self.apply(op, values, attrs)
-        numbers = tuple([self._number(value) for value in values])
+        numbers = values
+        if op.name in _ARITHMETIC or (op.name in _BITWISE and not all(map(_is_bool, values))):
+            numbers = tuple([self.as_number(value) for value in values])
         if op.name in _CHECKED:
             numbers = (numbers[0], self._checked(op, *numbers))
         result = self.apply(op, numbers, attrs)
@@ -570,13 +584,15 @@ class Tracer(Builder):
         if not self.pinned_location:
             self.location = user_location(skipped=3)
         result = self.write_planned(plan, op, tuple(values))
-        if all_weak and op.name in _WEAK_OPERATORS:
+        if all_weak and op.name in _OPERATORS:
             self._note_number(op, values, result)
         return result
 
     def _note_number(self, op: Op, operands: Sequence[Any], result: Value) -> None:
         """Note that `result` is what Python's operator gives for `operands`, which are numbers."""
         self._weak.add(result)
+        if op.name not in _ARITHMETIC:
+            return
         self.integers.define(result, op, operands)
         if self.handled is not None:
             self.handled.note_operator(op, operands[-1])
@@ -603,7 +619,12 @@ class Tracer(Builder):
         result: Value = self.add(integer, zero)
         return result
 
-    def _number(self, value: Any) -> Any:
+    def numpy_scalar(self, number: Tensor) -> Value:
+        """The Python `number` as the scalar that NumPy makes of it."""
+        copied: Value = self.apply(OPS["copy"], (as_value(self, number),), {})
+        return copied
+
+    def as_number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""
         if isinstance(value, Value) and value.dtype is BOOL:
             value = self.cast(value, dtype=INT64)
@@ -640,6 +661,10 @@ class not_tracing:
     def __exit__(self, *exc: object) -> None:
         bypass_while_tracing(self._outer is not None)  # which traces inside have ended
         STATE.tracer = self._outer
+
+
+def _is_bool(operand: Any) -> bool:
+    return operand.dtype is BOOL if isinstance(operand, Value) else type(operand) is bool
 
 
 def _is_positive(operand: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from ...arguments.errors import named
 from ...base.errors import ArgumentError, DomainError
 from ...ir.types import resolve_reshape
+from ...tensors.python_values import is_of_call, runs_as_python, users_frame
 from ...tensors.tensor import Tensor
 from ..manipulation import reshape, transpose
 from ..operands import as_tensor, run
@@ -33,6 +34,8 @@ def reshape_in_order(x: Any, shape: Any, order: Any, copy: bool | None) -> Tenso
     x = as_tensor(x)
     if not isinstance(order, str):
         raise ArgumentError(f"reshape: order must be 'C', 'F', 'A' or 'K', got {reprlib.repr(order)}")
+    if order in ("A", "K") and x.is_traced and x.ndim > 1 and is_of_call():
+        raise runs_as_python(f"order={order!r}", users_frame()[1])
     if order == "K" and isinstance(x._data, np.ndarray):
         strides = x._data.strides
         nearest_last = sorted(range(x.ndim), key=lambda axis: -abs(strides[axis]))

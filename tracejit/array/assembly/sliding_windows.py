@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from ...base.errors import ArgumentError, ShapeError
 from ...ir.types import normalize_axis
+from ...tape.views import IndexedStep, share
 from ...tensors.tensor import Tensor
 from ..indexing.taking import take
 from ..manipulation import moveaxis
 from ..operands import as_tensor
-from ..ranges import arange
 
 __all__ = ["sliding_window_view"]
 
@@ -19,7 +21,8 @@ __all__ = ["sliding_window_view"]
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Tensor:
-    """The windows of `window_shape` that lie inside `x`, along new axes behind those of `x`. A copy.
+    """The windows of `window_shape` that lie inside `x`, along new axes behind those of `x`. A copy; of a
+    traced `x` a view, which cannot be written.
 
     Example:
         >>> import numpy as np
@@ -32,7 +35,7 @@ def sliding_window_view(
     """
     windows = as_tensor(x)
     if writeable:
-        raise ArgumentError("sliding_window_view: windows share elements of x, and cannot be written")
+        _put()
     sizes = tuple(
         map(operator.index, window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,))
     )
@@ -48,6 +51,24 @@ def sliding_window_view(
             raise ShapeError(
                 f"sliding_window_view: windows of {size} do not fit axis {along} of shape {windows.shape}"
             )
-        places = arange(count)[:, None] + arange(size)
-        windows = moveaxis(take(windows, places, axis=along), along + 1, -1)
+        windows = moveaxis(
+            _windows(windows, np.arange(count)[:, None] + np.arange(size), along), along + 1, -1
+        )
     return windows
+
+
+def _windows(x: Tensor, places: Any, axis: int) -> Tensor:
+    """The elements of `x` at `places` along `axis`, which are those of `x` later on, too: as a view."""
+    windows = take(x, places, axis)
+    if x.is_traced:
+        key = (*[slice(None)] * axis, places)
+        share(
+            x,
+            windows,
+            IndexedStep(key, x._data, windows.shape, lambda base, _: take(base, places, axis), _put),
+        )
+    return windows
+
+
+def _put(*_: Any) -> Any:
+    raise ArgumentError("sliding_window_view: windows share elements of x, and cannot be written")

@@ -10,7 +10,8 @@ from ...ir.dtypes import as_dtype
 from ...tensors.tensor import Tensor
 from ..creation import asarray
 from ..joining import atleast_1d
-from ..manipulation import copy, ravel, reshape
+from ..manipulation import copy
+from ..memory_order import axes_in_memory, in_memory_order
 from ..operands import as_tensor, cast, given_as_array
 
 
@@ -54,12 +55,7 @@ def ascontiguousarray(data: Any, dtype: Any = None) -> Tensor:
     """
     x = atleast_1d(asarray(data, dtype))
     assert isinstance(x, Tensor)
-    return x if x.is_traced else _in_row_order(x)
-
-
-def _in_row_order(x: Tensor) -> Tensor:
-    """`x` in memory in C order."""
-    return x if x._data.flags.c_contiguous else reshape(ravel(x), x.shape)
+    return in_memory_order(x, None)
 
 
 def asfortranarray(data: Any, dtype: Any = None) -> Tensor:
@@ -74,9 +70,7 @@ def asfortranarray(data: Any, dtype: Any = None) -> Tensor:
     Semantics: ``numpy.asfortranarray``.
     """
     x = asarray(data, dtype)
-    if x.is_traced or x._data.flags.f_contiguous:
-        return x
-    return _in_row_order(x.T).T
+    return in_memory_order(x, axes_in_memory("asfortranarray", "F", x.ndim))
 
 
 def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
@@ -95,7 +89,7 @@ def require(data: Any, dtype: Any = None, requirements: Any = None) -> Tensor:
     if "F" in names:
         return asfortranarray(x)
     if "C" in names:
-        x = x if x.is_traced else _in_row_order(x)
+        x = in_memory_order(x, None)
     writes = bool(names & {"O", "W"})
     return copy(x) if writes and not x.is_traced and not x._data.flags.owndata else x
 

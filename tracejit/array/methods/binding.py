@@ -17,9 +17,10 @@ from ...arguments.giving_way import giving_way
 from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
 from ...dispatch.dispatch import operators, product_of
 from ...dispatch.eager_functions import EagerFunction, without_options
-from ...ir.dtypes import as_dtype
+from ...ir.dtypes import INT64, as_dtype, is_complex
 from ...provided import NAMESPACE
-from ...tensors.tensor import Tensor
+from ...tensors.python_values import is_followed, is_of_python, number_of
+from ...tensors.tensor import Tensor, wrap
 from .. import (
     contraction,
     copying,
@@ -37,7 +38,7 @@ from ..indexing.taking import take
 from ..manipulation import ROWS
 from ..memory_order import axes_in_memory, in_memory_order
 from ..numpy_calls import protocol
-from ..operands import cast_by
+from ..operands import as_given, as_number, cast, cast_by, is_scalar
 from ..ordering import sorting
 from ..view_calls import ALL, MATRIX_TRANSPOSE, RESHAPE, REVERSED
 from . import ndarray, torch
@@ -144,8 +145,19 @@ def _dim(x: Tensor) -> int:
     return x.ndim
 
 
+def _positive(x: Tensor) -> Tensor:
+    """``+x``, of a number of Python's that itself."""
+    return as_number(x) if is_of_python(x._data) else floats.positive(x)
+
+
 def _round(x: Tensor, decimals: int | None = None) -> Tensor:
-    return floats.round(x, 0 if decimals is None else operator.index(decimals))
+    """``round(x)``; of a number in a trace as Python has it: without `decimals` an integer."""
+    if not is_followed(x._data) or not is_scalar(x) or is_complex(x.dtype):
+        return floats.round(x, 0 if decimals is None else operator.index(decimals))
+    number = as_number(x)
+    if decimals is not None:
+        return as_given(x, floats.round(number, operator.index(decimals)))
+    return wrap(number_of(cast(floats.round(number), INT64)))
 
 
 def _astype(
@@ -202,7 +214,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {
     **ufuncs.METHODS,
     "__array_namespace__": _namespace,
     "to_device": _to_device,
-    "__pos__": floats.positive,
+    "__pos__": _positive,
     "__divmod__": giving_way(floats.divmod, "__rdivmod__"),
     "__rdivmod__": _reflected(floats.divmod),
     "__round__": _round,

@@ -24,7 +24,7 @@ from ..indexing import inplace
 from ..indexing.access import getitem
 from ..indexing.nonzero import nonzero
 from ..manipulation import ravel
-from ..operands import given_as, run
+from ..operands import as_given, as_number, given_as, run
 from ..ordering import sorting
 from ..view_calls import RESHAPE
 
@@ -61,7 +61,7 @@ def _compress(
 
 def _conj(x: Tensor) -> Tensor:
     """The conjugate; `x` itself where that is real."""
-    return run("conj", x) if is_complex(x.dtype) else x
+    return as_given(x, run("conj", x)) if is_complex(x.dtype) else as_number(x)
 
 
 def _put(x: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -175,7 +175,7 @@ def _set_flat(x: Tensor, value: Any) -> None:
 
 
 def _real(x: Tensor) -> Tensor:
-    return run("real", x) if is_complex(x.dtype) else x
+    return as_given(x, run("real", x)) if is_complex(x.dtype) else as_number(x)
 
 
 def _set_real(x: Tensor, value: Any) -> None:
@@ -190,8 +190,8 @@ def _set_imag(x: Tensor, value: Any) -> None:
 
 def _imag(x: Tensor) -> Tensor:
     if is_complex(x.dtype):
-        return run("imag", x)
-    return given_as(x, run("full", value=0, shape=x.shape, dtype=x.dtype))
+        return as_given(x, run("imag", x))
+    return as_given(x, given_as(x, run("full", value=0, shape=x.shape, dtype=as_number(x).dtype)))
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:

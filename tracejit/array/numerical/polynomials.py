@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base.errors import DomainError, ShapeError
 from ...ir.dtypes import FLOAT64, complex_dtype, is_complex
+from ...provided import NAMESPACE
 from ...tensors.tensor import Tensor
 from ..contraction import matmul
 from ..creation import zeros_like
@@ -22,7 +23,6 @@ from ..operands import (
     floating,
     promoted_arrays,
     real_where_known,
-    reshaped,
     run,
     sliced,
 )
@@ -305,27 +305,29 @@ def polyfit(
 ) -> Any:
     """The coefficients of the polynomial of degree `deg` that fits the points (x, y) best, by least squares.
 
-    `y` may have several columns; `w` are weights of the residuals. With `cov`, also the covariance matrix of
-    the coefficients, scaled by the residuals unless it is ``"unscaled"``.
+    `y` may have several columns; `w` are weights of the residuals. Of several polynomials that fit alike it
+    is the one whose coefficients are least, as for points that are too few or the same; there singular values
+    up to `rcond` times the largest count as 0. With `full`, also the residuals, the rank, the singular values
+    and `rcond`; with `cov`, also the covariance matrix of the coefficients, scaled by the residuals unless it
+    is ``"unscaled"``.
 
     Example:
         >>> import tracejit as tj
         >>> tj.polyfit([0.0, 1.0, 2.0, 3.0], [1.0, 3.0, 7.0, 13.0], 2)
         tensor([1., 1., 1.])
 
-    Raises ShapeError and DomainError. Semantics: ``numpy.polyfit`` for points of full rank (`rcond` is not
-    needed), without `full`, which has singular values.
+    Raises ShapeError and DomainError. Semantics: ``numpy.polyfit``, without its warning of points that do not
+    tell the polynomial.
     """
     degree = operator.index(deg)
-    if full:
-        raise DomainError("polyfit: full=True asks for singular values, which tracejit does not compute")
     if not 0 <= degree < _MAX_POWERS:
         raise DomainError(f"polyfit: deg must be from 0 to {_MAX_POWERS - 1}, got {degree}")
     points, values = [cast(averaged(operand, None), FLOAT64) for operand in (x, y)]
     if points.ndim != 1 or points.shape[0] == 0:
         raise ShapeError(f"polyfit: expected a line of points, got shape {points.shape}")
-    if values.ndim not in (1, 2) or values.shape[0] != points.shape[0]:
-        raise ShapeError(f"polyfit: y of shape {values.shape} does not fit {points.shape[0]} points")
+    count = points.shape[0]
+    if values.ndim not in (1, 2) or values.shape[0] != count:
+        raise ShapeError(f"polyfit: y of shape {values.shape} does not fit {count} points")
     columns = vander(points, degree + 1)
     if w is not None:
         weights = cast(averaged(w, None), FLOAT64)
@@ -334,55 +336,21 @@ def polyfit(
         columns = run("mul", columns, expand_dims(weights, 1))
         values = run("mul", values, weights if values.ndim == 1 else expand_dims(weights, 1))
     scale = run("sqrt", sum(run("square", columns), 0))
-    basis, triangle = _orthogonal(run("div", columns, scale))
-    solution = _solved(triangle, matmul(_transposed(basis), values))
-    across = scale if values.ndim == 1 else expand_dims(scale, 1)
-    coefficients = run("div", solution, across)
+    scaled, linalg = run("div", columns, scale), NAMESPACE().linalg
+    tolerance = count * float(np.finfo(FLOAT64).eps) if rcond is None else rcond
+    solution = linalg.lstsq(scaled, values, tolerance)
+    coefficients = run("div", solution.x, scale if values.ndim == 1 else expand_dims(scale, 1))
+    if full:
+        return coefficients, solution.residuals, solution.rank, solution.s, tolerance
     if not (cov if isinstance(cov, str) else bool(cov)):
         return coefficients
-    inverse = _solved(triangle, as_tensor(np.eye(degree + 1)))
-    spread = matmul(inverse, _transposed(inverse))
-    spread = run("div", run("div", spread, expand_dims(scale, 1)), scale)
+    inverse = linalg.inv(matmul(run("transpose", scaled, perm=(1, 0)), scaled))
+    spread = run("div", run("div", inverse, expand_dims(scale, 1)), scale)
     if cov != "unscaled":
-        free = points.shape[0] - (degree + 1)
+        free = count - (degree + 1)
         if free <= 0:
-            raise DomainError(f"polyfit: {points.shape[0]} points are too few to scale the covariance matrix")
+            raise DomainError(f"polyfit: {count} points are too few to scale the covariance matrix")
         residuals = sum(run("square", run("sub", values, matmul(columns, coefficients))), 0)
         factor = run("div", residuals, float(free))
         spread = run("mul", spread if values.ndim == 1 else expand_dims(spread, 2), factor)
     return coefficients, spread
-
-
-def _transposed(x: Tensor) -> Tensor:
-    """The transpose of a matrix."""
-    return run("transpose", x, perm=(1, 0))
-
-
-def _orthogonal(columns: Tensor) -> tuple[Tensor, list[list[Tensor]]]:
-    """The QR decomposition: Gram and Schmidt's, each column made orthogonal twice (Giraud et al. 2005)."""
-    count = columns.shape[1]
-    basis: list[Tensor] = []
-    triangle: list[list[Tensor]] = []
-    for place in range(count):
-        column = reshaped(sliced(columns, 1, place, 1), (columns.shape[0],))
-        shares = [as_tensor(np.zeros(()))] * place
-        for _ in range(2):
-            for row, direction in enumerate(basis):
-                share = matmul(direction, column)
-                column = run("sub", column, run("mul", direction, share))
-                shares[row] = run("add", shares[row], share)
-        length = run("sqrt", matmul(column, column))
-        basis.append(run("div", column, length))
-        triangle.append([*shares, length])
-    return stack(basis, 1), triangle
-
-
-def _solved(triangle: list[list[Tensor]], right: Tensor) -> Tensor:
-    """The solution of an upper triangular system, whose matrix is given by columns."""
-    count = len(triangle)
-    rows: list[Tensor] = [getitem(right, place) for place in range(count)]
-    for place in reversed(range(count)):
-        rows[place] = run("div", rows[place], triangle[place][place])
-        for above in range(place):
-            rows[above] = run("sub", rows[above], run("mul", triangle[place][above], rows[place]))
-    return stack(rows)

@@ -10,9 +10,8 @@ from ...base.errors import ShapeError
 from ...ir.dtypes import (
     BOOL,
     COMPLEX64,
-    FLOAT64,
+    COMPLEX128,
     as_dtype,
-    complex_dtype,
     default_dtype,
     is_complex,
     is_inexact,
@@ -151,8 +150,7 @@ def sort_complex(a: Any) -> Tensor:
     x = sort(as_tensor(a), -1)
     if is_complex(x.dtype):
         return x
-    single = x.dtype.kind in "iu" and x.dtype.itemsize <= 2
-    return cast(x, COMPLEX64 if single else complex_dtype(x.dtype if is_inexact(x.dtype) else FLOAT64))
+    return cast(x, COMPLEX64 if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 else COMPLEX128)
 
 
 def array_equiv(x: Any, y: Any) -> Tensor:

@@ -24,6 +24,7 @@ from ...state import STATE
 from ...tensors.array_callers import frame_above, takes_arrays
 from ...tensors.tensor import Tensor
 from .. import diagonals
+from ..operands import as_numpy_scalars
 from . import ufunc_methods
 from .options import call_with_options
 from .signatures import argument_map
@@ -96,6 +97,8 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
     function = _functions[ufunc]
     if function is None:
         raise _missing(_name_of(ufunc), ufunc.__name__)
+    if STATE.tracer is not None:
+        inputs = as_numpy_scalars(inputs)
     try:
         if method == "__call__":
             if not options:

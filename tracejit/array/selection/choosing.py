@@ -106,8 +106,8 @@ def _value(function: Any, x: Tensor, args: Any, kw: Any) -> Tensor:
 def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """Select each element from the choice whose number `x` has at that place.
 
-    `out` is a tensor that takes the result. `mode` for numbers outside: ``raise`` (OutOfBoundsError,
-    eagerly), ``wrap`` around or ``clip`` to the ends.
+    `out` is a tensor that takes the result. `mode` for numbers outside: ``raise`` (OutOfBoundsError),
+    ``wrap`` around or ``clip`` to the ends.
 
     Example:
         >>> import tracejit as tj
@@ -130,7 +130,9 @@ def choose(x: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         numbers = run("clip", numbers, 0, count - 1)
     elif mode != "raise":
         raise DomainError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
-    elif not numbers.is_traced and np.any((numbers._data < 0) | (numbers._data >= count)):
+    elif numbers.is_traced:
+        numbers = take(np.arange(count), run("where", run("lt", numbers, 0), as_tensor(count), numbers))
+    elif np.any((numbers._data < 0) | (numbers._data >= count)):
         raise IndexValueError(f"choose: a number is not between 0 and {count - 1}")
     if count <= _MAX_CASES:
         result = arrays[0]

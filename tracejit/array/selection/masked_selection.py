@@ -25,6 +25,7 @@ from ...provided import MASKED_CALLS, TRACED_SLICES
 from ...pytree import register_pytree_node
 from ...state import STATE
 from ...tensors.tensor import Tensor, wrap
+from ...tensors.texts import shown
 from ..indexing.access import FOLDS, view_of, written_at
 from ..indexing.keys import KeyPlan
 from ..methods import binding
@@ -120,6 +121,12 @@ class Selection:
 
     def __repr__(self) -> str:
         return f"tensor(<traced {self.dtype.name}, selected by {self._mask.type}>)"
+
+    def __str__(self) -> str:
+        return shown("str(x[mask])", repr(self))
+
+    def __format__(self, spec: str) -> str:
+        return shown("format(x[mask])", repr(self))
 
     def __getattr__(self, name: str) -> Any:
         if name in _IN_PLACE or (self.is_view and name.endswith("_") and not name.startswith("_")):
@@ -418,6 +425,7 @@ def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Selection, Any],
     return call
 
 
+setattr(Selection, "__contains__", Tensor.__contains__)  # noqa: B010 - as those below
 for _name in binding.OPERATORS:
     for _operator in (f"__{_name}__", f"__r{_name}__"):
         setattr(Selection, _operator, getattr(Tensor, _operator))

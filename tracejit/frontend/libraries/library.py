@@ -79,6 +79,10 @@ _TAKING_INTEGERS: Final = frozenset(
 _CREATIONS: Final[frozenset[Any]] = frozenset(
     (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, np.empty_like, np.full_like)
 )
+#: NumPy's functions that make arrays with elements, which may be written later.
+_MAKERS: Final[frozenset[Any]] = frozenset(
+    (np.arange, np.array, np.asarray, np.copy, np.diag, np.eye, np.identity, np.linspace, np.repeat, np.tile)
+)
 #: Functions of NumPy's that write their first argument.
 WRITERS: Final = frozenset(("at", "copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"))
 #: Methods of arrays that write the array.
@@ -241,14 +245,14 @@ def _is_insight(callee: Any) -> bool:
 
 
 #: Functions that reveal that a traced argument is a Tensor, where code expects a number or an array.
-TELLING: Final = (isinstance, type, hasattr, np.isscalar)
+TELLING: Final = (isinstance, type, hasattr, getattr, repr, np.isscalar)
 
 
 def asks_for_values(callee: Any) -> bool:
     """Whether `callee` would ask for the values of traced arguments, and rewritten code has something that
     stands in for it: functions of ``math``, ``cmath`` and SciPy, of NumPy's those that make arrays
     and numbers, and Python's types of numbers."""
-    if takes_integers(callee) or any(callee is function for function in TELLING):
+    if takes_integers(callee) or any(callee is function for function in (*TELLING, pow)):
         return True
     if isinstance(callee, _FUNCTIONS):
         module = str(callee.__module__)
@@ -296,7 +300,7 @@ def takes_list(callee: Any, arguments: Sequence[Any]) -> bool:
 
 def makes_array(callee: Any) -> bool:
     """Whether `callee` makes an array of NumPy's, in which what is traced cannot be written."""
-    return callee is np.ndarray or (isinstance(callee, _FUNCTIONS) and callee in _CREATIONS)
+    return callee is np.ndarray or (isinstance(callee, _FUNCTIONS) and callee in _CREATIONS | _MAKERS)
 
 
 def writes_items(code: CodeType) -> bool:
@@ -305,6 +309,7 @@ def writes_items(code: CodeType) -> bool:
     bare = opcodes.replace(b"\0", b"")  # without caches
     return (
         _STORES_ITEMS in opcodes
+        or _STORES_SLICES in opcodes
         or any(call in bare for call in _CALLS_FOR_EFFECT)
         or not WRITERS.isdisjoint(code.co_names)
         or any(isinstance(constant, tuple) and "out" in constant for constant in code.co_consts)
@@ -318,8 +323,7 @@ def may_write_arrays(code: CodeType) -> bool:
         opcodes[i] == _BINARY_OP and _FIRST_IN_PLACE <= opcodes[i + 1] <= _LAST_IN_PLACE
         for i in range(0, len(opcodes), 2)
     )
-    slices = _STORES_SLICES in opcodes[::2]
-    return slices or in_place or writes_items(code) or not _WRITING_NAMES.isdisjoint(code.co_names)
+    return in_place or writes_items(code) or not _WRITING_NAMES.isdisjoint(code.co_names)
 
 
 def may_change_containers(code: CodeType) -> bool:

@@ -248,6 +248,13 @@ class Everywhere(Transformer):
             value = call("own", value, at=value)
         return value
 
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        for keyword in node.keywords:
+            if keyword.arg == "out" and isinstance(keyword.value, ast.Call):
+                keyword.value.func = call("creation", keyword.value.func, at=keyword.value.func)
+        return node
+
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
         if name_of(node.value) in _INDEXED_BUILDERS:
