@@ -333,6 +333,7 @@ EVERYWHERE: Final[dict[Any, Any]] = {
     np.asanyarray: _numpy_array(np.asanyarray, creation.asarray),
     np.ascontiguousarray: _numpy_array(np.ascontiguousarray, _deferred("ascontiguousarray")),
     np.asfortranarray: _numpy_array(np.asfortranarray, _deferred("asfortranarray")),
+    np.require: _numpy_array(np.require, _deferred("require")),
     np.arange: _numpy_arange,
     np.full: _numpy_full,
     np.vectorize: _numpy_vectorize,

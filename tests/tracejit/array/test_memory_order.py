@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,72 @@ def test_array_shares_memory_where_asked():
         tj.array(x, ndmin=65)
     with pytest.raises(tj.DTypeError, match="copy is needed"):
         tj.array(x, "f4", copy=False)
+
+
+def _written(make, which):
+    def f(x):
+        a = x * 1
+        part = make(a)
+        if which == "part":
+            part[...] = -part
+        else:
+            a[...] = -a
+        return a, part * 1
+
+    return f
+
+
+@pytest.mark.parametrize("which", ["part", "whole"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: np.ascontiguousarray(a),
+        lambda a: np.ascontiguousarray(a.T),
+        lambda a: np.ascontiguousarray(a[:, ::2]),
+        lambda a: np.ascontiguousarray(a[1]),
+        lambda a: np.asfortranarray(a),
+        lambda a: np.asfortranarray(a.T),
+        lambda a: np.asarray(a, order="F"),
+        lambda a: np.asarray(a.T, order="F"),
+        lambda a: np.asarray(a, order="C"),
+        lambda a: np.require(a, requirements="F"),
+        lambda a: np.require(a.T, requirements="C"),
+        lambda a: a.T.reshape(-1),
+        lambda a: a[:, 1:].reshape(-1),
+    ],
+)
+def test_copies_and_views_of_traced_arrays_are_numpys(make, which):
+    x = np.arange(6.0).reshape(2, 3)
+    function = _written(make, which)
+    for ours, theirs in zip(tj.jit(function)(x), function(x), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("order", ["A", "K"])
+@pytest.mark.parametrize("method", ["ravel", "flatten", "reshape"])
+def test_results_in_the_order_of_memory(method, order):
+    def f(x):
+        sizes = (-1,) if method == "reshape" else ()
+        return getattr(x.T, method)(*sizes, order=order) if (method, order) != ("reshape", "K") else x
+
+    jitted = tj.jit(f)
+    x = np.arange(6.0).reshape(2, 3)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", tj.UncompiledCallWarning)
+        for array in (x, np.asfortranarray(x)):
+            np.testing.assert_array_equal(jitted(array), f(array))
+    assert len(told) == ((method, order) != ("reshape", "K"))
+
+
+def test_an_argument_in_another_order_is_not_written_through_a_reshape():
+    def f(x):
+        x.reshape(-1)[0] = 9.0
+        return x * 1
+
+    jitted = tj.jit(f)
+    rows, columns = np.zeros((2, 3)), np.zeros((2, 3), order="F")
+    np.testing.assert_array_equal(jitted(rows), rows)
+    assert rows[0, 0] == 9.0
+    with pytest.warns(tj.UncompiledCallWarning, match="x is written through a reshape, which is a copy of"):
+        np.testing.assert_array_equal(jitted(columns), np.zeros((2, 3)))
+    assert columns[0, 0] == 0.0

@@ -36,15 +36,9 @@ _BINARY: Final = (
     "divmod({}, {})[1]", "operator.add({}, {})", "operator.lt({}, {})", "{} in (1, {})", "{} ** abs({})",
 )  # fmt: skip
 _WRAPPED: Final = (
-    "{}",
-    "{} * F",
-    "{} * I",
-    "{} + B",
-    "{} + {}",
-    "F * ({}, 2)[0]",
-    "len(str(round({}, 3)))",
+    "{}", "{} * F", "{} * I", "{} + B", "{} + {}", "F * ({}, 2)[0]", "len(str(round({}, 3)))",
     "{{{}: 1}}.get(1, 0)",
-)
+)  # fmt: skip
 _SOURCE: Final = """import math, operator
 F = np.array([1, 2], np.float32)
 I = np.array([1, 2], np.int8)
@@ -71,7 +65,7 @@ def expression(rng: random.Random, depth: int) -> str:
 
 
 def _outcome(function: Any) -> Any:
-    """Dtype and value of what `function` gives for the arguments, None where it fails or has no finite one."""
+    """Dtype and value of what `function` gives for the arguments; None where it fails, or that is large."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,51 @@ def test_memory_is_shared(kind: Any) -> None:
 def test_refused(value: Any, message: str) -> None:
     with pytest.raises(tj.DTypeError, match=f"asarray: argument data: {message}"):
         tj.asarray(value)
+
+
+class Doubled(np.ndarray):
+    """An array whose products are twice as large."""
+
+    def __mul__(self, other: Any) -> Any:
+        return 2 * np.asarray(self) * np.asarray(other)
+
+
+SUBCLASSES = {
+    "matrix": np.array([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix),
+    "masked": np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[0, 1], [0, 0]]),
+    "own": np.array([[1.0, 2.0], [3.0, 4.0]]).view(Doubled),
+}
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+@pytest.mark.parametrize("name", SUBCLASSES)
+def test_arrays_of_classes_with_other_operations_run_as_python(name: str) -> None:
+    array = SUBCLASSES[name]
+
+    def f(x: Any) -> Any:
+        return (x * x).sum()
+
+    def g(x: Any) -> Any:
+        return np.add(array, x).sum()
+
+    plain = np.asarray(array)
+    for function in (f, g):
+        jitted = tj.jit(function)
+        if function is f:
+            assert np.asarray(jitted(plain)) == f(plain)
+        with pytest.warns(tj.UncompiledCallWarning, match=r"whose operations are not ndarray's"):
+            assert np.asarray(jitted(array if function is f else plain)) == function(
+                array if function is f else plain
+            )
+
+
+def test_a_masked_result_keeps_its_mask() -> None:
+    with pytest.warns(tj.UncompiledCallWarning, match="MaskedArray"):
+        result = tj.jit(lambda x: x + 1)(SUBCLASSES["masked"])
+    assert isinstance(result, np.ma.MaskedArray)
+    assert result.mask.tolist() == [[False, True], [False, False]]
+
+
+def test_memory_maps_are_arrays(tmp_path: Path) -> None:
+    array = np.memmap(tmp_path / "array", dtype=float, shape=3, mode="w+")
+    assert tj.jit(lambda x: x + 1)(array).tolist() == [1.0, 1.0, 1.0]

@@ -1,4 +1,4 @@
-"""Numbers of Python's and NumPy's have their own arithmetic, dtypes, texts and hashes in compiled functions."""
+"""Numbers of Python's and of NumPy's keep their arithmetic, dtypes, texts and hashes when compiled."""
 
 from tests.rotation import SEED
 

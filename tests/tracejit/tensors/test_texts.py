@@ -19,8 +19,8 @@ X = np.array([1.0, -2.5, 3.0])
         lambda x: float(repr(x[0]) == "np.float64(1.0)"),
         lambda x: float(len(f"{x[1]}")),
         lambda x: float(len(f"{x[1]:.3f}")),
-        lambda x: float(len("%s and %d" % (x[1], x[2]))),
-        lambda x: float(len("{} {:+.2e}".format(x[1], x[2]))),
+        lambda x: float(len("%s and %d" % (x[1], x[2]))),  # noqa: UP031
+        lambda x: float(len("{} {:+.2e}".format(x[1], x[2]))),  # noqa: UP032
         lambda x: {"1.0": 5.0}.get(str(x[0]), 0.0),
         lambda x: float(" ".join(map(str, x)) == "1.0 -2.5 3.0"),
         lambda x: float(len(str(x[0] > 0))),

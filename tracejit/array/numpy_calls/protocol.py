@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...base.errors import TracejitError
+from ...base.errors import AliasedError, TracejitError
 from ...base.loading import load_module
 from ...provided import MISSING, NAMESPACE
 from ...state import STATE
@@ -105,6 +105,8 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opti
                 return function(*inputs)
             return call_with_options(function, ufunc, inputs, options)
         return ufunc_methods.run_method(method, ufunc.__name__, inputs, options)
+    except AliasedError:
+        raise  # the call runs as Python
     except TracejitError:
         if any(_is_foreign(value) for value in inputs):
             return NotImplemented

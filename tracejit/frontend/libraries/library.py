@@ -64,7 +64,16 @@ _ARRAY_PARAMETERS: Final = frozenset(
 )  # fmt: skip
 #: NumPy's functions that make arrays of numbers, which may be traced.
 _ARRAY_BUILDERS: Final = frozenset(
-    (np.arange, np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.full)
+    (
+        np.arange,
+        np.array,
+        np.asarray,
+        np.asanyarray,
+        np.ascontiguousarray,
+        np.asfortranarray,
+        np.full,
+        np.require,
+    )
 )
 #: Prefixes of the names of SciPy's modules that have functions here, too.
 OF_SCIPY: Final = ("scipy.special.", "scipy.linalg.", "scipy.fft.", "scipy.signal.")

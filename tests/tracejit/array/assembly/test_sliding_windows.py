@@ -43,3 +43,17 @@ def test_what_does_not_fit_raises() -> None:
             windows(tj.tensor(X), shape, axis)
     with pytest.raises(ArgumentError, match="written"):
         windows(tj.tensor(X), 2, 0, writeable=True)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [(2, 0), ((2, 2), None), (3, -1)])
+def test_windows_show_what_is_written_later(shape: Any, axis: Any) -> None:
+    def f(x: Any) -> Any:
+        own = x * 1
+        seen = windows(own, shape, axis)
+        own[0] = 7.0
+        own[:, 1] += own[:, 2]
+        return seen * 1
+
+    np.testing.assert_array_equal(tj.jit(f)(X), f(X))
+    with pytest.raises(ArgumentError, match="share elements"):
+        tj.jit(lambda x: windows(x * 1, shape, axis).fill(0.0))(X)
