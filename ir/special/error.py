@@ -157,14 +157,14 @@ def _log_ndtr(m: Evaluator, x: Any) -> Any:
 
 
 def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
-    """Evaluate `_log_ndtr` on jets: above -1 by its slope h, the density over the distribution, and
-    h' = -h (x + h). Terms are up to 2.4 times as large as h', so h has to be right to about a rounding."""
+    """Evaluate `_log_ndtr` on jets: above -1.25 by its slope h, the density over the distribution, and
+    h' = -h (x + h). Terms are up to 3.1 times as large as h', so h has to be right to about a rounding."""
     size = m.abs(x)
     scaled = erfcx_positive(m, size * _ROOT_HALF)
     value = m.min(40.0, x.value)  # beyond, the density is 0; NaN stays
     density = exp_of_square(m, value, -0.5) * math.sqrt(0.5 / math.pi)
     upper = 1.0 - _upper(m, size.value, scaled.value)
-    near = m.polynomial(m.min(m.max(value, -1.0), 0.5) + 0.25, tables.LOG_NDTR_SLOPE)
+    near = m.polynomial(m.min(m.max(value, -1.25), 0.5) + 0.375, tables.LOG_NDTR_SLOPE)
     slopes = [m.where(x < 0.5, near, density / upper)]
 
     def coefficient(k: int) -> Any:
@@ -182,7 +182,7 @@ def _log_ndtr_jet(m: Evaluator, x: Jet) -> Jet:
         return slopes[k - 1] * (1.0 / k)
 
     far = m.log(scaled * 0.5) + (x * -0.5) * x
-    result: Jet = m.where(x < -1.0, far, compose(x, coefficient))
+    result: Jet = m.where(x < -1.25, far, compose(x, coefficient))
     return result
 
 

@@ -92,9 +92,9 @@ def central(w: Any) -> Any:
 def error_tables() -> Iterator[Table]:
     for name, degree in (("ERFCX", 24), ("ERFCX_DERIVATIVES", 32)):
         yield Table(name, "(1 + 2 x) exp(x^2) erfc x, x = 4 (1 + t) / (1 - t)", erfcx, -1, 1, degree)
-    yield Table("LOG_NDTR_SLOPE", "density over distribution of the normal distribution, x = t - 0.25",
-                lambda t: mp.npdf(t - 0.25) / mp.ncdf(t - 0.25), -mp.mpf("0.75"),
-                mp.mpf("0.75"), 19)  # fmt: skip
+    yield Table("LOG_NDTR_SLOPE", "density over distribution of the normal distribution, x = t - 0.375",
+                lambda t: mp.npdf(t - 0.375) / mp.ncdf(t - 0.375), -mp.mpf("0.875"),
+                mp.mpf("0.875"), 21)  # fmt: skip
     middle = mp.mpf("3.125")
     yield Table("ERFINV", "erfinv(y) / y, -log(1 - y^2) = 3.125 + t",
                 lambda t: central(max(t + middle, mp.mpf(10) ** -30)), -middle, middle, 24)  # fmt: skip
