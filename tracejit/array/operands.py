@@ -142,12 +142,13 @@ def _another(x: Tensor) -> Tensor:
 
 def as_number(x: Tensor) -> Tensor:
     """`x`; a Python bool that is traced as the integer that it is to Python's arithmetic."""
-    return wrap(STATE.tracer.as_number(x._data)) if x.dtype is BOOL and is_of_python(x._data) else x
+    is_bool = x.dtype is BOOL and isinstance(x, Tensor) and is_of_python(x._data)
+    return wrap(STATE.tracer.as_number(x._data)) if is_bool else x
 
 
 def as_given(source: Tensor, x: Tensor) -> Tensor:
     """`x`, which Python's function of the traced number `source` gives: a Python number where that is one."""
-    if x is not source and is_of_python(source._data):
+    if x is not source and isinstance(source, Tensor) and is_of_python(source._data):
         STATE.tracer.mark_weak(x._data)
     return x
 

@@ -5,6 +5,8 @@ None of these libraries is imported: an array is known by ``__array__`` or ``__d
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import Any, Final
 
 import numpy as np
@@ -33,11 +35,23 @@ def check_class(what: str, value: Any) -> None:
 
 def is_like_ndarray(array: Array) -> bool:
     """Whether the operations of the class of `array` are those of ndarray."""
-    return type(array) in _LIKE_NDARRAY
+    return type(array) is np.ndarray or _has_operations_of_ndarray(type(array))
 
 
-#: Classes whose operations are those of ndarray.
-_LIKE_NDARRAY: Final = frozenset({np.ndarray, np.memmap})
+@functools.lru_cache(maxsize=256)
+def _has_operations_of_ndarray(kind: type) -> bool:
+    """Whether a subclass of ndarray defines none of its operations, but how it is made and stored."""
+    own = itertools.takewhile(lambda cls: cls is not np.ndarray, kind.__mro__)
+    names = {name for cls in own if cls is not np.memmap for name in vars(cls)}
+    return not any(hasattr(np.ndarray, name) for name in names - _OF_OBJECTS)
+
+
+#: What classes define beside operations.
+_OF_OBJECTS: Final = frozenset(
+    ("__array_finalize__", "__dict__", "__doc__", "__init__", "__module__", "__new__", "__reduce__",
+     "__repr__", "__setstate__", "__str__", "__weakref__", "__annotations__", "__slots__", "__firstlineno__",
+     "__static_attributes__", "__del__", "__init_subclass__")
+)  # fmt: skip
 
 
 def read_foreign(value: Any) -> Array:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..base.errors import (
+    ArgumentError,
     AskedValueError,
     ConcretizationError,
     DTypeError,
@@ -345,7 +346,11 @@ def runs_as_python(asked: str, where: Any) -> AskedValueError:
 def attribute_of(x: Tensor, name: str) -> Any:
     """What ``x.name`` is where Tensors have no `name`, but what is traced as `x` has: a number tells its
     value, and a call with an array runs as Python. Raises AttributeError elsewhere."""
+    if not isinstance(name, str):
+        raise ArgumentError(f"an attribute's name must be text, got {short(name)}")
     tracer = STATE.tracer
+    if hasattr(type(x), name):  # a property that has raised
+        return object.__getattribute__(x, name)
     if not name.startswith("_") and is_followed(x._data) and tracer.owns(x._data):
         cls = plain_class(x)
         if hasattr(cls, name):
@@ -364,10 +369,14 @@ def is_of_call() -> bool:
     return tracer is not None and tracer.branches is not None and tracer.handled is not None
 
 
+#: The modules whose tables of leaves are about places in a graph.
+_OF_GRAPHS: Final = f"{__package__.rpartition('.')[0]}.backward."
+
+
 def hash_of(x: Tensor) -> int:
     """The hash of `x`: by value for a traced one of rank 0 that is not NaN, as for NumPy's and Python's
-    numbers; by identity otherwise."""
-    if not _is_key(x):
+    numbers; by identity otherwise, and where it is a place in a graph that is differentiated."""
+    if not _is_key(x) or sys._getframe(1).f_globals.get("__name__", "").startswith(_OF_GRAPHS):
         return object.__hash__(x)
     value = _key(x, "looking x up in a dict or set")
     return hash(value) if value == value else object.__hash__(x)

@@ -173,11 +173,11 @@ class Tensor(Signatures):
     def __dlpack_device__(self) -> tuple[int, int]:
         return cast(tuple[int, int], self.numpy().__dlpack_device__())
 
-    def item(self, *where: Any) -> Any:
-        """The value of a tensor of one element, or of the element at `where`, as a Python number: while a
+    def item(self, *index: Any) -> Any:
+        """The value of a tensor of one element, or of the element at `index`, as a Python number: while a
         function is traced, one of the trace, through which no gradient flows."""
-        if where:
-            key = where if len(where) > 1 else where[0]
+        if index:
+            key = index if len(index) > 1 else index[0]
             return (self if isinstance(key, tuple) else self.reshape(-1))[key].item()
         if self.size != 1:
             raise ShapeError(f"item: expected one element, got shape {self.shape}; use tolist()")

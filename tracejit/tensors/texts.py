@@ -36,19 +36,27 @@ _SHOWING: Final = frozenset(
 #: Modules whose code makes texts for readers.
 _SHOWING_MODULES: Final = ("logging", "pprint", "reprlib", "traceback", "warnings")
 #: Parts of an expression around a text that make a longer text.
-_AROUND: Final = (ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.Starred, ast.keyword, ast.List, ast.Tuple)
+_AROUND: Final = (
+    ast.JoinedStr, ast.FormattedValue, ast.Constant, ast.BinOp, ast.Starred, ast.keyword, ast.List, ast.Tuple
+)  # fmt: skip
 _MAKING: Final = frozenset(("str", "repr", "format", "join"))
 
 
 def text_of(x: Tensor) -> str:
     """``str(x)``"""
-    return _text(x, str) if isinstance(x._data, Value) else repr(x)
+    if not isinstance(x._data, Value):
+        return repr(x)
+    return _text(x, str) if is_number(x._data) or _is_users(frame_above(1)) else traced_text(x)
 
 
 def represented(x: Tensor) -> str:
-    """``repr(x)`` of a traced tensor that the function asks for, and not this package for a message."""
-    asked_here = is_user_file(frame_above(2).f_code.co_filename)
-    return _text(x, repr) if asked_here else traced_text(x)
+    """``repr(x)`` of a traced tensor."""
+    return _text(x, repr) if _is_users(frame_above(2)) else traced_text(x)
+
+
+def _is_users(frame: Any) -> bool:
+    """Whether the function that is traced asks for a text at `frame`, and not this package for a message."""
+    return is_user_file(frame.f_code.co_filename)
 
 
 def asked_repr(value: Any) -> str:
@@ -69,7 +77,8 @@ def _text(x: Tensor, text: Callable[[Any], str]) -> str:
 def formatted(x: Tensor, spec: str) -> str:
     """``format(x, spec)``"""
     if not spec and not is_integer(x._data):
-        return str(x)
+        is_asked = is_number(x._data) or (isinstance(x._data, Value) and _is_users(frame_above(1)))
+        return _text(x, str) if is_asked else repr(x)
     instead = "tj.debug.print, or the value outside of it"
     decides = is_number(x._data) or (isinstance(x._data, Value) and _is_value(users_frame()[1]))
     try:
@@ -112,6 +121,8 @@ def _is_shown(frame: Any) -> bool:
     node, parents = _innermost("".join(lines), (first, start), (last, end))
     while node is not None:
         parent = parents.get(node)
+        if isinstance(node, ast.Raise):
+            return True
         if isinstance(node, ast.Call):
             name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             if name in _SHOWING or isinstance(parent, ast.Raise):
@@ -149,7 +160,7 @@ def _expressions(source: str) -> tuple[list[Any], dict[ast.AST, ast.AST]]:
         return [], {}
     for node in ast.walk(tree):
         parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
-        if isinstance(node, ast.expr):
+        if isinstance(node, (ast.expr, ast.Raise)):
             expressions.append(node)
     return expressions, parents
 

@@ -103,7 +103,8 @@ def test_exceptions_show_values(function: Callable[..., Any], count: int) -> Non
 
 def test_a_text_that_is_no_error_wants_the_value() -> None:
     with pytest.raises(ConcretizationError, match="formatting with"):
-        tj.jit(lambda x: (x * 2, f"{x[0]:.3f}")[0])(X)
+        tj.jit(lambda x: (x * 2, print(f"{x[0]:.3f}"))[0])(X)
+    np.testing.assert_array_equal(tj.jit(lambda x: x * len(f"{x[0]:.3f}"))(X), X * len(f"{X[0]:.3f}"))
 
 
 _LIBRARY = """
