@@ -35,7 +35,8 @@ def check_class(what: str, value: Any) -> None:
 
 def is_like_ndarray(array: Array) -> bool:
     """Whether the operations of the class of `array` are those of ndarray."""
-    return type(array) is np.ndarray or _has_operations_of_ndarray(type(array))
+    kind: Any = type(array)
+    return kind is np.ndarray or _has_operations_of_ndarray(kind)
 
 
 @functools.lru_cache(maxsize=256)
@@ -46,7 +47,7 @@ def _has_operations_of_ndarray(kind: type) -> bool:
     return not any(hasattr(np.ndarray, name) for name in names - _OF_OBJECTS)
 
 
-#: What classes define beside operations.
+#: Names that classes define beside operations.
 _OF_OBJECTS: Final = frozenset(
     ("__array_finalize__", "__dict__", "__doc__", "__init__", "__module__", "__new__", "__reduce__",
      "__repr__", "__setstate__", "__str__", "__weakref__", "__annotations__", "__slots__", "__firstlineno__",

@@ -10,7 +10,7 @@ import linecache
 import sys
 import warnings
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -33,10 +33,9 @@ from ..location import line_of, user_location
 from ..provided import NAMESPACE
 from ..state import STATE
 
-if TYPE_CHECKING:
-    from .tensor import Tensor
-
 Array = np.ndarray[Any, Any]
+#: A Tensor, whose module builds on this one.
+Tensor: TypeAlias = Any
 
 #: Functions of ``math`` and ``cmath`` that this library has under another name.
 _OTHER_NAMES_OF_MATH: Final = {
@@ -344,10 +343,10 @@ def runs_as_python(asked: str, where: Any) -> AskedValueError:
 
 
 def attribute_of(x: Tensor, name: str) -> Any:
-    """What ``x.name`` is where Tensors have no `name`, but what is traced as `x` has: a number tells its
+    """``x.name`` where Tensors have no `name`, but the object that `x` stands for has: a number tells its
     value, and a call with an array runs as Python. Raises AttributeError elsewhere."""
     if not isinstance(name, str):
-        raise ArgumentError(f"an attribute's name must be text, got {short(name)}")
+        raise ArgumentError(f"__getattr__: name must be text, got {short(name)}")
     tracer = STATE.tracer
     if hasattr(type(x), name):  # a property that has raised
         return object.__getattribute__(x, name)

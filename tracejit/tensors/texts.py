@@ -12,7 +12,7 @@ import functools
 import itertools
 import linecache
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -24,10 +24,9 @@ from ..state import STATE
 from .array_callers import frame_above
 from .python_values import is_integer, is_number, is_of_call, plain_value, runs_as_python, users_frame
 
-if TYPE_CHECKING:
-    from .tensor import Tensor
-
 Array = np.ndarray[Any, Any]
+#: A Tensor, whose module builds on this one.
+Tensor: TypeAlias = Any
 
 #: Functions and methods that show their arguments to a reader.
 _SHOWING: Final = frozenset(

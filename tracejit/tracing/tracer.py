@@ -58,9 +58,9 @@ _ARITHMETIC: Final = frozenset((
     "abs", "add", "bitwise_not", "div", "floor_divide", "mul", "neg", "pow", "remainder", "shift_left",
     "shift_right", "sub",
 ))  # fmt: skip
-#: Those that give a bool of bools, and else take them as integers.
+#: Python's operators that give a bool of bools, and else take them as integers.
 _BITWISE: Final = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor"))
-#: Those whose results are bools.
+#: Operators whose results are bools.
 _COMPARISONS: Final = frozenset(("eq", "ge", "gt", "le", "lt", "ne"))
 #: Ops that give a Python number where all operands are such.
 _OPERATORS: Final = _ARITHMETIC | _BITWISE | _COMPARISONS

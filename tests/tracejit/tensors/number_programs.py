@@ -78,8 +78,8 @@ def _outcome(function: Any) -> Any:
 
 
 def difference(seed: int, number: int, folder: Path) -> str | None:
-    """What differs in the program of a number between Python and the compiled function: nothing, or text with
-    the program."""
+    """The difference between Python and the compiled function in the program of a number, with its source;
+    None where they agree."""
     rng = random.Random(seed * 1_000_003 + number)
     e, body = expression(rng, rng.randint(1, 3)), rng.choice(_BODIES)
     for wrapped in rng.sample(_WRAPPED, 3):
