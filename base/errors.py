@@ -470,8 +470,16 @@ class CompileError(TracejitError, RuntimeError):
     """
 
 
-class ListRoomError(TracejitError):
+class RunsAgainError(TracejitError):
+    """A call that ends as compiled, and runs again."""
+
+
+class ListRoomError(RunsAgainError):
     """A list of a loop gets more items than compiled code has room for: the call is compiled with more."""
+
+
+class UnfitNumberError(RunsAgainError, DTypeError):
+    """A Python number does not fit the dtype that it has in compiled code: the call runs as Python."""
 
 
 class MissingKeyError(TracejitError, KeyError):
@@ -534,6 +542,7 @@ _CHECKED: Final[dict[str, type[TracejitError]]] = {
     "ZeroDivisorError": ZeroDivisorError,
     "DomainError": DomainError,
     "ListRoomError": ListRoomError,
+    "UnfitNumberError": UnfitNumberError,
     "MissingKeyError": MissingKeyError,
     "ShapeError": ShapeError,
 }

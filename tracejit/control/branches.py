@@ -16,7 +16,8 @@ from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten
 from ..state import STATE
 from ..tensors.tensor import Tensor, as_array, wrap
-from .carry import SCALARS, Region, results_of, shared_captures, take_apart, traced
+from ..tracing.tracer import tracing
+from .carry import SCALARS, Region, fitted, results_of, shared_captures, take_apart, traced
 
 _MISSING: Any = object()
 
@@ -178,7 +179,8 @@ def agree(name: str, labels: Sequence[str], regions: Sequence[Region], i: int, p
                 f"{type_}"
             )
             raise DTypeError(message) if type_.shape == target.shape else ShapeError(message)
-        region.results[i] = region.tracer.cast(region.results[i], dtype=dtype)
+        with tracing(region.tracer):
+            region.results[i] = fitted(wrap(region.results[i]), dtype)._data
 
 
 def _width(dtype: DType) -> int:

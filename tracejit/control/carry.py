@@ -12,19 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..array.operands import run
-from ..base.errors import DTypeError, ShapeError, TracejitError
+from ..base.errors import DTypeError, ShapeError, TracejitError, UnfitNumberError
 from ..base.records import record
-from ..dispatch.dispatch import apply
-from ..ir.dtypes import NUMBERS, DType, as_dtype, result_type
+from ..ir.dtypes import INT64, NUMBERS, DType, as_dtype, result_type
 from ..ir.graph import Function, Value
-from ..ir.registry import OPS
 from ..ir.types import TensorType
 from ..pytree import TreeDef, flatten, leaf_paths
 from ..state import STATE
 from ..tape.modes import untaped
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.regions import RegionTracer, trace_region
-from ..tracing.tracer import Tracer, scalar_type
+from ..tracing.tracer import Tracer, scalar_type, tracing
 
 SCALARS = NUMBERS
 #: A function of flat leaves to flat leaves.
@@ -74,20 +72,45 @@ def as_tensor(leaf: Any) -> Tensor:
 def symbol(tracer: Tracer, leaf: Any, dtype: DType | None = None) -> Tensor:
     """A leaf as a Tensor of the trace; a Python number becomes a constant, of `dtype` where that is given."""
     if isinstance(leaf, Tensor):
-        if dtype is None or leaf.dtype is dtype:
-            return leaf
-        cast: Tensor = apply(OPS["cast"], (leaf,), {"dtype": dtype})
-        return cast
+        return leaf if dtype is None or leaf.dtype is dtype else fitted(leaf, dtype)
     value = tracer.scalar(leaf, dtype or scalar_type(leaf).dtype)
-    if dtype is None and type(leaf) is not bool:
+    if dtype is None:
         tracer.mark_weak(value)
     return wrap(value)
+
+
+def fitted(numbers: Tensor, dtype: DType) -> Tensor:
+    """Python numbers that are traced as elements of an array of `dtype`. A call in which an integer does not
+    fit that runs as Python."""
+    tracer: Any = STATE.tracer
+    source, limits = numbers.dtype, np.iinfo(dtype) if dtype.kind in "iu" else None
+    narrow = dtype.itemsize < source.itemsize or dtype.kind == "u"
+    if tracer is not None and limits is not None and source.kind == "i" and narrow:
+        known = None if numbers.shape else _known(tracer, tracer.lift(numbers))
+        if known is None:
+            out = run("logical_or", run("lt", numbers, limits.min), run("gt", numbers, limits.max))
+            fails = run("any", out, axes=tuple(range(numbers.ndim)))
+            error = f"{UnfitNumberError.__name__}: a Python integer does not fit {dtype.name}"
+            numbers = run("add", numbers, wrap(tracer.checked(tracer.scalar(0, INT64), fails._data, error)))
+        elif not limits.min <= known <= limits.max:
+            raise DTypeError(f"the Python integer {known} does not fit {dtype.name}")
+    result: Tensor = run("cast", numbers, dtype=dtype)
+    return result
+
+
+def _known(tracer: Tracer, value: Value) -> int | None:
+    """The number that a constant of the trace, or an integer that it knows, is; None for others."""
+    for instruction in reversed(tracer.body):
+        if value in instruction.results:
+            number = instruction.attrs["value"] if instruction.op.name == "full" else None
+            return None if number is None else int(number)
+    return tracer.known_integer(value)
 
 
 def is_weak(tracer: Tracer, leaf: Any) -> bool:
     """Whether a leaf is a Python number, traced or not."""
     if not isinstance(leaf, Tensor):
-        return type(leaf) is not bool
+        return True
     value = tracer.lift(leaf)
     return isinstance(value, Value) and tracer.is_weak(value)
 
@@ -189,7 +212,8 @@ def trace_loop(
             if before.shape != after.shape:
                 raise changed(name, paths[i], before, after)
             if region.weak[i] and result_type(before.dtype, _python_type(after.dtype)) == before.dtype:
-                region.results[i] = region.tracer.cast(region.results[i], dtype=before.dtype)
+                with tracing(region.tracer):
+                    region.results[i] = fitted(wrap(region.results[i]), before.dtype)._data
             elif weak[i] and _becomes(before.dtype, after.dtype):
                 dtypes[i], promoted = after.dtype, True
             else:
@@ -204,8 +228,8 @@ def _python_type(dtype: DType) -> Any:
 
 def _becomes(number: DType, dtype: DType) -> bool:
     """Whether a Python number may become one of `dtype`: it keeps its fraction, and is no truth value."""
-    if number.kind == "c":
-        return dtype.kind == "c"
+    if number.kind in "bc":
+        return dtype.kind == number.kind
     return dtype.kind in "fc" or (number.kind == "i" and dtype.kind in "iu")
 
 

@@ -11,8 +11,8 @@ from .libraries.library import (
     handles_state,
     makes_array,
     may_be_traced,
+    may_write_arrays,
     takes_list,
-    writes_items,
 )
 from .trail import Trail
 from .usage import Uses
@@ -56,5 +56,5 @@ class Asking:
             about_one = any(function is each for each in TELLING)
             if any(map(may_be_traced, arguments[:1] if about_one else arguments)):
                 self.uses.asking.add(id(code))
-        if makes_array(function) and writes_items(code):
+        if makes_array(function) and may_write_arrays(code):
             self.uses.asking.add(id(code))

@@ -380,7 +380,7 @@ class PendingWrites:
     def _targets(self, compiled: CompiledFunction) -> dict[int, Any]:
         """The arrays of arguments that results may overwrite while the program runs, by number of the
         result. Those of a program that may fail are large ones: small ones are what they were then."""
-        if compiled.needs_room:  # then the call runs again
+        if compiled.runs_again:  # then the call runs again
             return {}
         executable = compiled.executable
         fails = any(not message.startswith("out of memory") for message in executable.errors)

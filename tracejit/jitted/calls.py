@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..base.errors import GradientError, ListRoomError
+from ..base.errors import GradientError, RunsAgainError
 from ..base.process.locks import ForkLock
 from ..dispatch.native_ops import entry_layout_of_tensors
 from ..ir.builder import Builder
@@ -27,10 +27,12 @@ from ..tape.saved import Packed, SavedHooks, unpacked
 from ..tensors.tensor import Tensor, wrap
 
 
-def needs_room(function: Function) -> bool:
-    """Whether compiled code of `function` may end with a ListRoomError, so that the call runs again."""
-    error = f"{ListRoomError.__name__}:"
-    return any(step.op is CHECK and step.attrs["error"].startswith(error) for step in function.instructions())
+def runs_again(function: Function) -> bool:
+    """Whether compiled code of `function` may end with an error after which the call runs again."""
+    errors = tuple(f"{error.__name__}:" for error in RunsAgainError.__subclasses__())
+    return any(
+        step.op is CHECK and step.attrs["error"].startswith(errors) for step in function.instructions()
+    )
 
 
 class CompiledFunction:
@@ -43,7 +45,7 @@ class CompiledFunction:
         self._donated = donated
         self._lock = ForkLock()
         self._executable: Executable | None = None
-        self._needs_room: bool | None = None
+        self._runs_again: bool | None = None
         self._plans: dict[tuple[int, ...], CallPlan] = {}
         self._joint: dict[tuple[tuple[int, ...], Strength], CompiledFunction] = {}
 
@@ -58,11 +60,11 @@ class CompiledFunction:
         return self._executable
 
     @property
-    def needs_room(self) -> bool:
-        """Whether it may end with a ListRoomError."""
-        if self._needs_room is None:
-            self._needs_room = needs_room(self.function)
-        return self._needs_room
+    def runs_again(self) -> bool:
+        """Whether it may end with an error after which the call runs again."""
+        if self._runs_again is None:
+            self._runs_again = runs_again(self.function)
+        return self._runs_again
 
     @property
     def made_executable(self) -> Executable | None:

@@ -25,6 +25,7 @@ from ..base.errors import (
     TraceError,
     TracejitError,
     UncompilableError,
+    UnfitNumberError,
 )
 from ..base.loading import LazyModule, load_module
 from ..base.process.collector import collector_paused
@@ -44,7 +45,7 @@ from ..tracing.traces import Traced
 from .aliasing import arrays_in, check_aliases, own_results, read_outside, warn_uncompiled
 from .argument_writes import CompiledOnlyError, FailedCall, WritesRank0
 from .call_traces import trace_call
-from .calls import CompiledFunction, needs_room
+from .calls import CompiledFunction, runs_again
 from .captures import bind, renewed_at_each_call, warn_of_frozen
 from .disabling import jit_is_disabled
 from .exporting import Carriable, Exportable
@@ -171,6 +172,8 @@ class JitFunction(Exportable, Carriable, Bindable):
             problem = error
         except FailedCall as failure:
             failed = failure.error
+        except UnfitNumberError as error:
+            failed = error
         DEFAULT.state = random  # the draws belong to the call as Python
         if problem is None:
             assert failed is not None
@@ -408,14 +411,15 @@ class JitFunction(Exportable, Carriable, Bindable):
             warn_of_frozen(self._name, uses)
             result, writes = traced.rest
             reused = donated | (writes.positions if writes else frozenset())
-            if needs_room(traced.function):  # where that lacks, the call runs again on the same arrays
+            if runs_again(traced.function):  # where that lacks, the call runs again on the same arrays
                 reused = frozenset()
             compiled = CompiledFunction(traced.function, reused, self._flush_denormals)
             if trace.handled and (problem := trace.handled.problem(compiled.executable.errors)):
                 raise HandledError(f"{self._name}: {problem}")
-            if compiled.needs_room and acts(traced.function):  # the effects would happen again
+            if compiled.runs_again and acts(traced.function):  # the effects would happen again
                 raise RepeatedEffectError(
-                    f"{self._name} has effects, and a list of a loop that may need more room than it has"
+                    f"{self._name} has effects, and a list of a loop that may need more room than it has, or "
+                    "a number that may not fit its dtype"
                 )
         except UncompilableError as error:
             self._uncompiled[call.key] = type(error), str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ..base.errors import DTypeError, ShapeError, TracejitError
@@ -19,7 +19,7 @@ from .lists.conversions import Conversions
 from .lists.stacked_lists import as_tested
 from .reports import CURRENT, Session, where
 from .source.descriptions import Statement
-from .unrolled import SHORT, watched
+from .unrolled import SHORT, Watch, watched
 from .variables import Variables, is_traced
 
 #: The number of steps that are run to find out whether the test depends on traced values: a Python number may
@@ -140,8 +140,8 @@ def run_while(test: Callable[[], Any], body: Callable[[], Any], statement: State
                 if error is None:
                     return
         reason = note(statement, session, _reason(error))
-    for _ in watched(_while_steps(value, test, body, statement, variables), statement, session, reason):
-        pass
+    with Watch(statement, session, reason) as watch:
+        _while(value, test, body, statement, variables, watch.note_step)
 
 
 def _first_test(test: Callable[[], Any], session: Session) -> Any:
@@ -290,19 +290,16 @@ def _each(iterable: Iterable[Any], body: Callable[[Any], Any], statement: Statem
 
 
 def _while(
-    value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement, variables: Variables
+    value: Any,
+    test: Callable[[], Any],
+    body: Callable[[], Any],
+    statement: Statement,
+    variables: Variables,
+    note_step: Callable[[], None] = lambda: None,
 ) -> None:
-    for _ in _while_steps(value, test, body, statement, variables):
-        pass
-
-
-def _while_steps(
-    value: Any, test: Callable[[], Any], body: Callable[[], Any], statement: Statement, variables: Variables
-) -> Iterator[None]:
-    """Run the steps, each when it is asked for."""
-    while value:
+    while value:  # in no generator, out of which a StopIteration of the user's code would not come
         body()
         if statement.flag and variables.get(statement.flag):
             return
-        yield
+        note_step()
         value = test()

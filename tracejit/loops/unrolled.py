@@ -41,14 +41,29 @@ def _comprehended(iterable: Iterable[Any], statement: Statement, session: Sessio
 
 def watched(iterable: Iterable[Any], statement: Statement, session: Session, reason: str) -> Iterator[Any]:
     """The items of an unrolled loop, which warns where it becomes much code."""
-    tracer, warned = STATE.tracer, False
-    start = len(tracer.body)
-    session.unrolled += bool(reason)
-    try:
+    with Watch(statement, session, reason) as watch:
         for item in iterable:
             yield item
-            if not warned and len(tracer.body) - start > MANY_OPERATIONS:
-                warned = True
-                session.warn(where(statement), len(tracer.body) - start, reason)
-    finally:
-        session.unrolled -= bool(reason)
+            watch.note_step()
+
+
+class Watch:
+    """The operations of the steps of an unrolled loop, which warns where it becomes much code."""
+
+    def __init__(self, statement: Statement, session: Session, reason: str) -> None:
+        self._statement, self._session, self._reason = statement, session, reason
+        self._start, self._warned = len(STATE.tracer.body), False
+
+    def __enter__(self) -> Watch:
+        self._session.unrolled += bool(self._reason)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._session.unrolled -= bool(self._reason)
+
+    def note_step(self) -> None:
+        """Note that a step has run."""
+        count = len(STATE.tracer.body) - self._start
+        if not self._warned and count > MANY_OPERATIONS:
+            self._warned = True
+            self._session.warn(where(self._statement), count, self._reason)

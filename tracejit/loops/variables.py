@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..array.indexing.writing import refresh_views, replace, writes_memory
+from ..array.indexing.writing import before, refresh_views, replace, writes_memory
 from ..array.operands import is_scalar
 from ..base.records import record
 from ..ir.graph import Value
 from ..pytree import TreeDef, containers_in, flatten
 from ..state import STATE
 from ..tape.views import base_of, views_of
-from ..tensors.tensor import Tensor, wrap
+from ..tensors.tensor import Tensor
 from .reports import CURRENT, LoopError
 from .source.exits import RETURNED
 
@@ -212,7 +212,7 @@ class WrittenTensors:
         leaves = []
         for leaf in content.leaves:
             if self.holds(leaf):
-                leaves.append(wrap(leaf._data))
+                leaves.append(before(leaf, keep=False))
                 STATE.tracer.merged_arrays.add(leaves[-1], ())  # to the caller, it is the array
                 base = base_of(leaf)
                 self.snapshots[leaf._data] = next(k for k, other in enumerate(self.bases) if other is base)

@@ -74,6 +74,9 @@ _CHECKED: Final[dict[str, tuple[Op, str]]] = {
     "shift_right": (OPS["lt"], "DomainError: negative shift count"),
 }
 
+#: Operators of Python numbers that may do something else where the second operand is not positive.
+_BY_SIGN: Final = frozenset((*_CHECKED, "pow"))
+
 #: The Python types of weak values, by the kinds of their dtypes.
 _WEAK_TYPES: Final[dict[str, type[int] | type[float] | type[complex]]] = {
     "i": int, "u": int, "f": float, "c": complex,
@@ -543,6 +546,8 @@ class Tracer(Builder):
             numbers = tuple([self.as_number(value) for value in values])
         if op.name in _CHECKED:
             numbers = (numbers[0], self._checked(op, *numbers))
+        elif op.name == "pow" and type(numbers[1]) is int and numbers[1] < 0:  # of an integer a float
+            numbers = (self._as_float(numbers[0]), numbers[1])
         result = self.apply(op, numbers, attrs)
         self._note_number(op, numbers, result)
         return result
@@ -579,7 +584,7 @@ class Tracer(Builder):
             else:
                 return self.run(op, operands, {})  # type: ignore[no-any-return]
         plan = PLANS.get(tuple(key))
-        if plan is None or (all_weak and op.name in _CHECKED and not _is_positive(operands[-1])):
+        if plan is None or (all_weak and op.name in _BY_SIGN and not _is_positive(operands[-1])):
             return self.run(op, operands, {})  # type: ignore[no-any-return]
         if not self.pinned_location:
             self.location = user_location(skipped=3)
@@ -623,6 +628,13 @@ class Tracer(Builder):
         """The Python `number` as the scalar that NumPy makes of it."""
         copied: Value = self.apply(OPS["copy"], (as_value(self, number),), {})
         return copied
+
+    def _as_float(self, value: Any) -> Any:
+        """The Python number `value`, an integer as a float."""
+        if isinstance(value, Value) and value.dtype.kind == "i":
+            value = self.cast(value, dtype=FLOAT64)
+            self._weak.add(value)
+        return value
 
     def as_number(self, value: Any) -> Any:
         """`value`, which is a Python number; a bool as the integer that it is to Python's arithmetic."""

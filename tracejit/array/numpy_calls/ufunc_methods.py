@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, DTypeError, OutOfBoundsError, ShapeError
 from ...base.loading import load_module
-from ...ir.dtypes import INT64, as_dtype
+from ...ir.dtypes import BOOL, INT64, as_dtype
 from ...ir.types import normalize_axes, normalize_axis
 from ...provided import NAMESPACE
 from ...tensors.tensor import Tensor
@@ -228,7 +228,7 @@ def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
     operands = (y,) if ufunc.nin == 2 else ()
     inplace_write = load_module("..indexing.inplace", __package__).write
     if name in ("add", "subtract"):
-        values = y if name == "add" else run("neg", as_tensor(y))
+        values = y if name == "add" else _negated(y, x)
         inplace_write(x, label, (values,), lambda old, new: index_add(old, indices, new))
         return
     if name in _FOLDS and x.dtype.kind in "iuf":
@@ -247,6 +247,13 @@ def at(name: str, x: Any, indices: Any, y: Any = None, /) -> None:
                 old, key, cast(function(getitem(old, key), *others), old.dtype)
             ),
         )
+
+
+def _negated(y: Any, x: Tensor) -> Tensor:
+    """-y, in the dtype of `x` where `y` becomes that: a narrow unsigned integer has no negative."""
+    values = as_tensor(y)
+    fits = np.can_cast(values.dtype, x.dtype, "same_kind") and x.dtype is not BOOL
+    return run("neg", cast(values, x.dtype) if fits else values)
 
 
 class _Chosen:

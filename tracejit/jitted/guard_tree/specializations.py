@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from ...base.errors import AliasedError, GradientError, ListRoomError, TracejitError
+from ...base.errors import AliasedError, GradientError, RunsAgainError, TracejitError
 from ...base.records import field, record
 from ...callback_results import KeptResults
 from ...frontend.guards import Guard
@@ -185,7 +185,7 @@ class Specialization:
             return None  # Python reads its state
         wrt, recorded = gradients
         finishes = self.writes is not None or bool(self.together) or self.has_python_containers
-        wrapped = finishes or self.no_alias is not None or self.compiled.needs_room
+        wrapped = finishes or self.no_alias is not None or self.compiled.runs_again
         self.kinds[gradients] = LeafKind.EXECUTABLE if self.writes is None else LeafKind.IN_PLACE
         plan = None
         try:
@@ -253,7 +253,7 @@ class Specialization:
         def built(*args: Any, **kwargs: Any) -> Any:
             try:
                 results = inner(*args, **kwargs)
-            except ListRoomError:  # the slow path makes more
+            except RunsAgainError:  # in the slow path
                 return following(*args, **kwargs)
             return following(*args, **kwargs) if results is MISS else unflatten(results)
 
@@ -265,10 +265,10 @@ class Specialization:
         def roomy(*args: Any, **kwargs: Any) -> Any:
             try:
                 return inner(*args, **kwargs)
-            except ListRoomError:
+            except RunsAgainError:
                 return following(*args, **kwargs)
 
-        if self.compiled.needs_room:
+        if self.compiled.runs_again:
             entry = roomy
         if finishes:
             entry = chosen if self.together else built if writes is None else written

@@ -13,6 +13,7 @@ from ...array.operands import cast, filled, run
 from ...array.selection.masked_selection import Selection
 from ...array.selection.positions import compact
 from ...base.records import record
+from ...control.carry import fitted
 from ...ir.dtypes import BOOL, INT64, DType
 from ...pytree import TreeDef, containers_in
 from ...state import STATE
@@ -169,7 +170,7 @@ def _unified(columns: Sequence[Column]) -> list[Column]:
         if dtype is None or len({part.shape[1:] for part in parts}) > 1:
             break
         for own, part in zip(leaves, parts, strict=True):
-            own.append(cast(part, dtype))
+            own.append(part if part.dtype is dtype else fitted(part, dtype))
         weak.append(all(numbers))
     else:
         return [Column(first.structure, own, weak) for own in leaves]

@@ -13,13 +13,15 @@ from typing import Any, Final
 
 from ...array.elementwise.floats import where as where_of
 from ...array.indexing.access import getitem
+from ...array.indexing.writing import before
 from ...array.operands import cast, filled, run
-from ...control.carry import symbol
+from ...control.carry import fitted, symbol
 from ...ir.dtypes import INT64
 from ...pytree import flatten, register_pytree_node
 from ...state import STATE
-from ...tensors.tensor import Tensor, wrap
+from ...tensors.tensor import Tensor
 from ..reports import CURRENT, LoopError
+from ..variables import is_traced
 from .blocks import Block, Column
 from .buffers import (
     NO_ROOM,
@@ -90,7 +92,7 @@ class BufferedList(StackedList):
         """A list of the same items, with places for those of the type `kind`."""
         result = type(self)((), kind, self._items_room(), is_queue=is_queue or self._first is not None)
         for buffer, own in zip(result._buffers or (), self._buffers or (), strict=False):
-            buffer[...] = cast(own, buffer.dtype)
+            buffer[...] = own if own.dtype is buffer.dtype else fitted(own, buffer.dtype)
         result._count[...] = self._count
         if self._first is not None and result._first is not None:
             result._first[...] = self._first
@@ -116,7 +118,7 @@ class BufferedList(StackedList):
             return None
         if self._kind is None:
             raise untyped()
-        leaves = [wrap(buffer._data) for buffer in self._buffers]
+        leaves = [before(buffer, keep=False) for buffer in self._buffers]
         if self._first is not None:
             here = run("minimum", run("add", places(self._room), self._first), self._room - 1)
             leaves = [getitem(leaf, here) for leaf in leaves]
@@ -165,7 +167,7 @@ class BufferedList(StackedList):
         if joined != self._kind or self.is_guess:
             raise ListLayoutError(id(self), joined, is_queue=self._first is not None)
         for buffer, leaf, (dtype, _) in zip(self._own_buffers(), leaves, joined.leaves, strict=True):
-            buffer[place] = cast(leaf, dtype)
+            buffer[place] = fitted(leaf, dtype) if is_traced(leaf) else cast(leaf, dtype)
 
     def _own_buffers(self) -> list[Tensor]:
         assert self._buffers is not None

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from ...array.joining import stack
-from ...array.operands import cast, constant_of, filled, given_as_scalar, run
+from ...array.operands import constant_of, filled, given_as_scalar, run
 from ...base.records import record
-from ...control.carry import is_weak
+from ...control.carry import fitted, is_weak
 from ...ir.dtypes import INT64, DType
 from ...pytree import TreeDef, containers_in, flatten
 from ...state import STATE
@@ -118,10 +118,13 @@ def checked(place: Any, fails: Any, error: str) -> Tensor:
 def line_of(leaves: Sequence[Any], dtype: DType) -> Any:
     """The numbers `leaves` as an array, which is a constant where none is traced."""
     if not any(map(is_traced, leaves)):
-        return constant_of(np.array([np.asarray(leaf) for leaf in leaves], dtype))
+        numbers = np.array([np.asarray(leaf) for leaf in leaves])
+        if not np.array_equal(numbers.astype(dtype), numbers, equal_nan=dtype.kind in "fc"):
+            raise LoopError(f"a list that it changes has a number that is none of {dtype.name}")
+        return constant_of(numbers.astype(dtype))
     lift = STATE.tracer.lift
     tensors = [leaf if isinstance(leaf, Tensor) else wrap(lift(leaf)) for leaf in leaves]
-    return stack([cast(tensor, dtype) for tensor in tensors])
+    return stack([tensor if tensor.dtype is dtype else fitted(tensor, dtype) for tensor in tensors])
 
 
 def untyped() -> UntypedItemsError:
