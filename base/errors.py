@@ -509,6 +509,12 @@ class AskedValueError(UncompilableError):
     advice = "compare by `==`, ask by `isinstance`, or make the argument static"
 
 
+class MemoryOrderError(UncompilableError):
+    """A call that cannot run as compiled, since the order of elements in memory decides what it writes."""
+
+    advice = "write a copy, or to the array by its own indices"
+
+
 class SubclassError(AliasedError):
     """A call with arrays of a subclass of ndarray, whose operations may be others."""
 

@@ -16,7 +16,7 @@ from ..ir.dtypes import BOOL, INT64, DType, as_dtype, complex_dtype, default_dty
 from ..ir.types import as_shape
 from ..tensors.python_values import warn_of_lost_gradient
 from ..tensors.tensor import Tensor, as_array
-from .memory_order import axes_in_memory, filled_in_memory, in_memory_order
+from .memory_order import axes_in_memory, filled_in_memory, in_memory_order, made_like, noted_order
 from .operands import (
     SCALARS,
     as_tensor,
@@ -302,7 +302,8 @@ def _like(name: str, x: Any, value: Any, dtype: Any, order: str, shape: Any) -> 
     in_rows = type(order) is str and order == "K" and isinstance(data, np.ndarray) and data.flags.c_contiguous
     axes = None if in_rows else axes_in_memory(name, order, len(sizes), data)
     if axes is None or is_tracing():
-        return filled(value, sizes, like)
+        result = noted_order(filled(value, sizes, like), axes)
+        return made_like(source, result) if order == "K" and isinstance(source, Tensor) else result
     return filled_in_memory(sizes, value, like, axes)
 
 
@@ -312,7 +313,7 @@ def _number(name: str, shape: Any, value: int, dtype: Any, order: str) -> Tensor
     result_dtype = default_dtype() if dtype is None else as_dtype(dtype)
     axes = axes_in_memory(name, order, len(sizes))
     if axes is None or is_tracing():
-        return filled(value, sizes, result_dtype)
+        return noted_order(filled(value, sizes, result_dtype), axes)
     return filled_in_memory(sizes, value, result_dtype, axes)
 
 

@@ -13,6 +13,7 @@ from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ArgumentError, AxisError
 from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import as_dtype, is_complex
+from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -21,6 +22,7 @@ from ..ir.types import (
     normalize_axis,
 )
 from ..provided import ELEMENT_ORDER
+from ..tape.views import lies_in_order
 from ..tensors.tensor import Tensor
 from .indexing.access import getitem
 from .memory_order import axes_in_memory, in_memory_order
@@ -96,6 +98,8 @@ def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> 
 
 def raveled(x: Tensor) -> Tensor:
     """The elements of `x` in row-major order."""
+    if isinstance(x._data, Value):
+        lies_in_order(x)  # which the trace relies on: else it is a copy
     return RAVEL.run(x, ROWS)  # type: ignore[no-any-return]
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from ..base.errors import DomainError
 from ..ir.dtypes import DType
 from ..ir.types import Shape
+from ..state import STATE
 from ..tape.views import lies_in_order
 from ..tensors.tensor import Tensor, wrap
-from .operands import permuted, run, scalar_of
+from .operands import another, permuted, run, scalar_of
 
 __all__ = ["as_in_memory", "axes_in_memory", "filled_in_memory", "in_memory_order"]
 
@@ -45,6 +46,22 @@ def axes_in_memory(name: str, order: Any, rank: int, like: Any = None) -> Shape 
     return None if axes == tuple(range(rank)) else axes
 
 
+def made_like(x: Tensor, result: Tensor) -> Tensor:
+    """The new `result`, which lies in memory as `x` does, and to a trace is no view of what it is made of."""
+    if not result.is_traced:
+        return result
+    own = another(result)
+    STATE.tracer.orders[own._data] = x._data
+    return own
+
+
+def noted_order(result: Tensor, axes: Shape | None) -> Tensor:
+    """The new `result`, which lies in memory with `axes` from slow to fast, as a trace notes."""
+    if axes is not None and result.is_traced:
+        STATE.tracer.orders[result._data] = None
+    return result
+
+
 def _inverse(axes: Shape) -> Shape:
     return tuple(axes.index(axis) for axis in range(len(axes)))
 
@@ -71,6 +88,6 @@ def in_memory_order(x: Tensor, axes: Shape | None) -> Tensor:
     if lies_in_order(turned):
         return x
     if x.is_traced:
-        return run("copy", x)
+        return noted_order(run("copy", x), axes)
     turned = run("contiguous", turned)
     return turned if axes is None else permuted(turned, _inverse(axes))

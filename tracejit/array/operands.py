@@ -110,14 +110,14 @@ def given_as_array(x: Tensor, source: Any = None) -> Tensor:
 
 def _traced_array(x: Tensor, source: Tensor | None = None) -> Tensor:
     """The traced scalar `x` as an array, which it is where `source` is one."""
-    x = _another(x)
+    x = another(x)
     STATE.tracer.note_array(x, source)
     return x
 
 
 def given_as_scalar(x: Tensor) -> Tensor:
     """`x`, the result of a function that gives scalars where it has rank 0: then it shares no memory."""
-    return x if x.shape or is_scalar(x) else _another(x)
+    return x if x.shape or is_scalar(x) else another(x)
 
 
 def given_as(source: Tensor, x: Tensor) -> Tensor:
@@ -131,7 +131,7 @@ def given_as(source: Tensor, x: Tensor) -> Tensor:
     return given_as_array(x)
 
 
-def _another(x: Tensor) -> Tensor:
+def another(x: Tensor) -> Tensor:
     """Another tensor with the value of `x`, in its place in the graph."""
     if not isinstance(x._data, Value):
         return run("copy", x)

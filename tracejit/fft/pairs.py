@@ -10,7 +10,8 @@ import math
 import operator
 from typing import Any, Final
 
-from ..array.operands import as_tensor, cast, filled, permuted, run, sliced, write_out
+from ..array.memory_order import made_like
+from ..array.operands import another, as_tensor, cast, filled, permuted, run, sliced, write_out
 from ..base.errors import DomainError, DTypeError
 from ..ir.dtypes import FLOAT16, FLOAT32, complex_dtype, default_dtype, is_complex, is_inexact
 from ..ir.registry import OPS
@@ -76,7 +77,8 @@ def result_in(name: str, out: Any, result: Tensor) -> Tensor:
 
 def as_complex(pairs: Tensor) -> Tensor:
     """Pairs as complex numbers."""
-    return run("view_as_complex", pairs)
+    result = run("view_as_complex", pairs)
+    return another(result) if result.is_traced else result  # the array that NumPy makes, not a view
 
 
 def resized(x: Tensor, axis: int, size: int) -> Tensor:
@@ -97,7 +99,7 @@ def transform(op: str, x: Tensor, axis: int, **attrs: Any) -> Tensor:
     back = [order.index(place) for place in range(rank)]
     last = permuted(x, [*order, *range(rank, x.ndim)])
     result = run(op, last, axis=rank - 1, **attrs)
-    return permuted(result, [*back, *range(rank, result.ndim)])
+    return made_like(x, permuted(result, [*back, *range(rank, result.ndim)]))
 
 
 def complex_line(pairs: Tensor, axis: int, size: int, scale: float, *, inverse: bool) -> Tensor:

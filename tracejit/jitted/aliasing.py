@@ -146,16 +146,24 @@ class NoAlias:
         written: what the function writes outside its arguments.
         told_apart: whether it asks which object an argument is; `others` are the objects outside that it
             compares with.
+        in_order: the positions of the leaves that must lie in C order in memory.
     """
 
     label: str
     written: Outside
     told_apart: bool
     others: Sequence[Source]
+    in_order: frozenset[int] = frozenset()
 
     def problem(self, arguments: Any, leaves: Sequence[Any]) -> str:
         """Reason why a call with `arguments`, with these `leaves`, cannot run as compiled; empty where it
         can."""
+        for position in self.in_order:
+            array = _array(leaves[position])
+            if array is not None and not array.flags.c_contiguous:
+                return (
+                    "which arrays are written depends on an argument's order in memory, which is not C order"
+                )
         objects = [leaf for leaf in leaves if isinstance(leaf, _ARRAYS)]
         looks = self.told_apart or self.written.containers
         containers = list(containers_in(_given(arguments))) if looks else []
@@ -180,6 +188,15 @@ class NoAlias:
         problem = self.problem(arguments, leaves)
         if problem:
             raise AliasedError(f"{self.label}: {problem}")
+
+
+def in_order(label: str, apart: NoAlias | None, positions: frozenset[int]) -> NoAlias | None:
+    """`apart`, and the arrays at `positions` among the leaves in C order."""
+    if not positions:
+        return apart
+    if apart is None:
+        return NoAlias(label, NOTHING, False, (), positions)
+    return NoAlias(label, apart.written, apart.told_apart, apart.others, positions)
 
 
 def no_alias(label: str, uses: Uses, arguments: Any, leaves: Sequence[Any]) -> NoAlias | None:

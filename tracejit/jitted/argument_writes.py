@@ -82,12 +82,6 @@ class CompiledOnlyError(AliasedError):
     advice = "avoid the cause of that error"
 
 
-class MemoryOrderError(AliasedError):
-    """A call that writes an argument through a reshape, which is a copy as its elements lie in memory."""
-
-    advice = "pass arrays in C order"
-
-
 class SharedGeneratorError(AliasedError):
     """A call that reaches the state of one generator of NumPy's by two names."""
 
@@ -111,8 +105,6 @@ class ArgumentWrite:
         unrecorded: whether all writes are under ``no_grad``, so that its place in the graph stays.
         sources: the inputs through which a gradient can reach what is written.
         by_steps: whether a loop writes it element by element, of which one that fails has written some.
-        in_order: whether it is written through a reshape, which is a view where its elements lie in order in
-            memory, and else a copy.
     """
 
     position: int
@@ -120,7 +112,6 @@ class ArgumentWrite:
     unrecorded: bool
     sources: Sequence[int]
     by_steps: bool
-    in_order: bool
 
 
 @record(frozen=False)
@@ -267,8 +258,7 @@ class ArgumentRecorder:
                 unrecorded = _is_unrecorded(tracer, symbol._data, param)
                 reached = _bits(sources.get(symbol._data, 0))
                 by_steps = _is_written_by_steps(tracer, symbol._data)
-                in_order = any(base is symbol for base in tracer.written_in_order)
-                writes.append(ArgumentWrite(position, name, unrecorded, reached, by_steps, in_order))
+                writes.append(ArgumentWrite(position, name, unrecorded, reached, by_steps))
         return writes
 
 
@@ -447,8 +437,6 @@ def _check(label: str, write: ArgumentWrite, leaf: Any, sources: Sequence[Tensor
             raise TracejitError(
                 f"{name} is written in place, but several of its elements share memory; pass x.copy()"
             )
-        if write.in_order and not array.flags.c_contiguous:
-            raise MemoryOrderError(f"{name} is written through a reshape, which is a copy of this array")
     return in_memory
 
 

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import AliasedError, AskedValueError, ConcretizationError, TraceError, UncompilableError
+from ..base.errors import (
+    AliasedError,
+    AskedValueError,
+    ConcretizationError,
+    MemoryOrderError,
+    TraceError,
+    UncompilableError,
+)
 from ..base.loading import LazyModule
 from ..base.process.collector import collector_paused
 from ..base.records import record
@@ -29,7 +36,7 @@ from ..tracing.merged_arrays import TOLD_APART, MergedArrayError
 from ..tracing.outside_arrays import OutsideArrays
 from ..tracing.random_draws import reached_generators, refuse_draws
 from ..tracing.traces import Traced, trace_flat
-from .aliasing import NoAlias, no_alias
+from .aliasing import NoAlias, in_order, no_alias
 from .argument_writes import ArgumentRecorder, ArgumentWrites, FailedCall, WritesRank0, is_of_python
 from .methods import UnchangedAttributes
 from .signatures import (
@@ -186,7 +193,17 @@ def trace_call(
         if acts and handled.callers and handled.asked == handled.callers:
             jitted.watch_error_state()
             raise error_state_error(name, handled.asked)
-        return CallTrace(uses, numbers, traced, apart, handled)
+        positions, elsewhere = traced.in_order
+        if elsewhere:
+            raise MemoryOrderError(
+                f"{name}: an array is written, and whether another is a view of it depends on the order of "
+                "its elements in memory"
+            )
+        positions = frozenset(position for position in positions if position < len(leaves))
+        separate = in_order(name, apart, positions)
+        if separate is not None:
+            separate.check(dynamic, leaves)
+        return CallTrace(uses, numbers, traced, separate, handled)
 
     try:
         with _recording():

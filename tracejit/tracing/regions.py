@@ -147,6 +147,9 @@ class RegionTracer(Tracer):
 
 def note_written(tracer: Tracer, value: Any) -> None:
     """A tensor of `value` is written in place, which may stand for the memory of a captured array."""
+    around: Tracer | None = tracer
+    while around is not None:
+        around.has_written, around = True, around.parent
     while isinstance(tracer, RegionTracer):
         tracer.outdate(value)
         outer = next((outer for outer, inner in tracer.captured.items() if inner is value), None)

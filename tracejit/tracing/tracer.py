@@ -151,8 +151,12 @@ class Tracer(Builder):
         self.contents: dict[int, Array] = {}
         #: Tensors from outside whose elements Python code looked at, by identity.
         self.inspected: dict[int, Any] = {}
-        #: Tensors that are written where a reshape of them is, or is written so.
-        self.written_in_order: list[Tensor] = []
+        #: Whether an array is written in place.
+        self.has_written = False
+        #: Values of which the trace takes for granted that they lie in C order in memory.
+        self.taken_in_order: set[Value] = set()
+        #: The value in whose order in memory one lies that does not tell, None where that is not C order.
+        self.orders: dict[Value, Value | None] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
         self.written: list[Array] = []
         self.merged_arrays: MergedArrays = MergedArrays(None if parent is None else parent.merged_arrays)
@@ -196,6 +200,7 @@ class Tracer(Builder):
 
     def note_order(self, value: Value) -> None:
         """Note that the trace relies on the elements of `value` lying one after the other in memory."""
+        self.taken_in_order.add(value)
 
     def is_weak(self, value: Value) -> bool:
         """Whether `value` is a Python number, or arithmetic on such."""

@@ -13,6 +13,7 @@ from ..runtime.bypass import bypass_while_tracing
 from ..state import STATE
 from ..tensors.tensor import Array
 from .branches import Branches, Decision
+from .memory_orders import taken_in_order
 from .tracer import Tracer, as_value, tracing
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Traced:
     has_several_names: bool = False
     #: Results of callbacks that ran while the values of decisions were computed.
     callback_results: KeptResults | None = None
+    #: The positions of the parameters that are taken to lie in C order in memory, and whether what does not
+    #: lie so is, too: see `memory_orders`.
+    in_order: tuple[frozenset[int], bool] = (frozenset(), False)
     #: The report on each loop in the functions that ran.
     loops: tuple[Any, ...] = ()
 
@@ -89,4 +93,5 @@ def trace_flat(
         tracer.written,
         tracer.has_several_names,
         kept,
+        taken_in_order(tracer),
     )

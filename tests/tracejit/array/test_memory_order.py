@@ -164,15 +164,54 @@ def test_results_in_the_order_of_memory(method, order):
     assert len(told) == ((method, order) != ("reshape", "K"))
 
 
-def test_an_argument_in_another_order_is_not_written_through_a_reshape():
-    def f(x):
-        x.reshape(-1)[0] = 9.0
-        return x * 1
+#: Arrays as they may lie in memory.
+LAYOUTS = {
+    "rows": lambda: np.arange(6.0).reshape(2, 3),
+    "columns": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+    "part": lambda: np.arange(12.0).reshape(3, 4)[:, 1:3],
+    "line": lambda: np.arange(6.0),
+    "steps": lambda: np.arange(12.0)[::2],
+    "reversed": lambda: np.arange(6.0)[::-1],
+}
+#: Arrays that functions make of their argument: views of it, or copies, as its order in memory tells.
+MADE = {
+    "contiguous": np.ascontiguousarray, "raveled": lambda x: x.ravel(), "np.ravel": np.ravel,
+    "asarray": lambda x: np.asarray(x, order="C"), "require": lambda x: np.require(x, requirements="C"),
+    "astype": lambda x: x.astype(x.dtype, order="C", copy=False), "new axis": lambda x: x[None].ravel(),
+    "turned": lambda x: x[::-1].ravel(), "reshaped": lambda x: x.reshape(-1), "T": lambda x: x.T.ravel(),
+    "sorted": lambda x: np.sort(x, axis=0), "partitioned": lambda x: np.partition(x, 1, axis=0),
+    "transformed": lambda x: np.fft.fft(x, axis=0), "all transformed": lambda x: np.fft.fft2(x),
+    "zeros F": lambda x: np.zeros((2, 3), order="F"), "array F": lambda x: np.array(x, order="F"),
+    "copy F": lambda x: x.copy(order="F"), "like": lambda x: np.zeros_like(x.T), "product": lambda x: x.T * 2,
+    "sum": lambda x: x + x[::-1], "copied": lambda x: x.T.copy(), "np.copy": lambda x: np.copy(x.T),
+}  # fmt: skip
 
-    jitted = tj.jit(f)
-    rows, columns = np.zeros((2, 3)), np.zeros((2, 3), order="F")
-    np.testing.assert_array_equal(jitted(rows), rows)
-    assert rows[0, 0] == 9.0
-    with pytest.warns(tj.UncompiledCallWarning, match="x is written through a reshape, which is a copy of"):
-        np.testing.assert_array_equal(jitted(columns), np.zeros((2, 3)))
-    assert columns[0, 0] == 0.0
+
+@pytest.mark.filterwarnings("ignore::tracejit.UncompiledCallWarning")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("made", MADE)
+def test_writes_reach_what_they_reach_in_numpy(made, layout):
+    def written(x):
+        y = MADE[made](x)
+        y *= 2
+        return y
+
+    def written_line(x):
+        y = MADE[made](x)
+        y.ravel()[1] = 50.0
+        return y
+
+    def written_later(x):
+        y = MADE[made](x)
+        line = y.reshape(-1)
+        y[0] = 70.0
+        return line
+
+    if made in ("all transformed",) and LAYOUTS[layout]().ndim == 1:
+        return
+    for function in (written, written_line, written_later):
+        jitted = tj.jit(function)
+        for order in ("rows", layout, layout) if LAYOUTS[layout]().ndim == 2 else ("line", layout, layout):
+            mine, theirs = LAYOUTS[order](), LAYOUTS[order]()
+            np.testing.assert_allclose(jitted(mine), function(theirs), rtol=1e-12, err_msg=order)
+            np.testing.assert_array_equal(mine, theirs, err_msg=order)

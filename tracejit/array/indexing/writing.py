@@ -9,7 +9,6 @@ new value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -164,23 +163,12 @@ def adopt(x: Tensor, new: Tensor) -> None:
         refresh_views(x)
         return
     base, steps = chain
-    expanded = _expanded(base, steps)
-    _note_order(base, expanded)
-    whole = _put_back(base, expanded, new)
+    whole = _put_back(base, _expanded(base, steps), new)
     if UNRECORDED in steps and STATE.recording:
         whole = _guarded(base, whole)
         x._aliases = tuple(alias for alias in x._aliases if alias is not UNRECORDED)
     _move(base, whole)
     refresh_views(base)
-
-
-def _note_order(base: Tensor, steps: Sequence[_OpStep]) -> None:
-    """Note where a write reaches the traced `base` and a view by `steps` alike only if `base` lies in order
-    in memory: a reshape is a copy else."""
-    if STATE.tracer is None or not isinstance(base._data, Value) or base.ndim < 2:
-        return
-    if any(not isinstance(step, IndexedStep) and step[0] is _RESHAPE for step in steps):
-        STATE.tracer.written_in_order.append(base)
 
 
 def _guarded(base: Tensor, whole: Tensor) -> Tensor:
@@ -234,9 +222,8 @@ def refresh_views(base: Tensor) -> None:
             continue
         if not _is_readable(chain[1]):
             continue
-        fresh, expanded = base, _expanded(base, chain[1])
-        _note_order(base, expanded)
-        for step in expanded:
+        fresh = base
+        for step in _expanded(base, chain[1]):
             fresh = _read_step(step, fresh)
         if unrecorded:
             assert tracer is not None

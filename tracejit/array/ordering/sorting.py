@@ -19,6 +19,7 @@ from ...tensors.tensor import Tensor, wrap
 from ..copying import in_order
 from ..indexing.taking import take_along_axis
 from ..manipulation import moveaxis, ravel
+from ..memory_order import made_like
 from ..operands import as_tensor, given_as_scalar, promoted_arrays, run, with_an_axis
 from ..rearranging import flip
 
@@ -48,7 +49,7 @@ def _along(x: Tensor, axis: int, function: Callable[[Tensor], Tensor]) -> Tensor
     """``function(x)``, which works along the last axis, along `axis`."""
     if axis == x.ndim - 1:
         return function(x)
-    return moveaxis(function(moveaxis(x, axis, -1)), -1, axis)
+    return made_like(x, moveaxis(function(moveaxis(x, axis, -1)), -1, axis))
 
 
 def sort(

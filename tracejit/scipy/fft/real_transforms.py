@@ -10,7 +10,7 @@ import numpy as np
 
 from ...array.operands import constant_of, reshaped, run, sliced
 from ...base.errors import DomainError
-from ...fft.pairs import as_inexact, line_axis, resized, scale_of, size_of, transform
+from ...fft.pairs import as_complex, as_inexact, line_axis, resized, scale_of, size_of, transform
 from ...ir.dtypes import is_complex
 from ...tensors.tensor import Tensor
 from .cosines import cosines
@@ -125,7 +125,7 @@ def _transform(
     parts = run("view_as_real", x) if is_complex(x.dtype) else x
     orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
     y = (_sines if sine else _cosines)(parts, kind, place, scale, orthogonal)
-    return run("view_as_complex", y) if is_complex(x.dtype) else y
+    return as_complex(y) if is_complex(x.dtype) else y
 
 
 def _cosines(x: Tensor, kind: int, axis: int, scale: float, orthogonal: bool) -> Tensor:
