@@ -73,6 +73,8 @@ class Tensor(Signatures):
     __hash__ = python_values.hash_of
 
     def __init__(self, data: Any = None, *, requires_grad: bool = False) -> None:
+        if python_values.is_of_call():  # code that makes another number of the class of one
+            raise python_values.runs_as_python("type(x)(...)", python_values.users_frame()[1])
         raise TypeError("use tj.tensor(data) to make a Tensor")
 
     # -- what it is -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from ...dispatch.dispatch import elementwise
 from ...dispatch.eager_functions import EagerFunction
 from ...ir.dtypes import (
     BOOL,
+    FLOAT32,
     FLOAT64,
     INT64,
     DType,
@@ -298,6 +299,42 @@ def round(x: Any, decimals: int = 0, out: Any = None) -> Tensor:
         return _in_order_of(x, run("div", run("rint", run("mul", x, unit_float)), unit_float))
     unit_float = float(10**-decimals)
     return _in_order_of(x, run("mul", run("rint", run("div", x, unit_float)), unit_float))
+
+
+#: The largest number of decimals that `nearest_decimal` takes: products of half a float's digits with so many
+#: tens are exact.
+_EXACT_DECIMALS: Final = 7
+
+
+def nearest_decimal(x: Tensor, decimals: int) -> Tensor:
+    """The number with so many `decimals` that is nearest to `x`, of float64, ties to even: ``round`` of
+    Python's floats. NumPy's rounds the product of `x`, which makes a tie of 2.675. With more than 7 decimals
+    it is NumPy's."""
+    unit = float(10 ** abs(decimals))
+    if not 0 < abs(decimals) <= _EXACT_DECIMALS:
+        return round(x, decimals)
+    if decimals < 0:
+        whole = run("rint", run("div", x, unit))
+        rest = run("sub", x, run("mul", whole, unit))
+        return run("mul", _moved(whole, run("gt", rest, unit / 2), run("lt", rest, -unit / 2)), unit)
+    # the product with the unit as a sum of its rounded value and the rest, which both are exact
+    high = cast(cast(x, FLOAT32), FLOAT64)
+    first, second = run("mul", high, unit), run("mul", run("sub", x, high), unit)
+    product = run("add", first, second)
+    part = run("sub", product, first)
+    rest = run("add", run("sub", first, run("sub", product, part)), run("sub", second, part))
+    whole = run("rint", product)
+    tie = run("sub", product, whole)
+    above = run("logical_and", run("eq", tie, 0.5), run("gt", rest, 0.0))
+    below = run("logical_and", run("eq", tie, -0.5), run("lt", rest, 0.0))
+    result = run("div", _moved(whole, above, below), unit)
+    return run("where", run("lt", run("abs", product), 2.0**53), result, x)
+
+
+def _moved(whole: Tensor, above: Tensor, below: Tensor) -> Tensor:
+    """`whole`, and 1 more or less where the number that it is nearest to is `above` or `below` a tie."""
+    step = run("sub", cast(above, FLOAT64), cast(below, FLOAT64))
+    return run("where", run("ne", step, 0.0), run("add", whole, step), whole)
 
 
 def _in_order_of(x: Tensor, result: Tensor) -> Tensor:

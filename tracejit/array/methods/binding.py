@@ -12,14 +12,24 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
+import numpy as np
+
 from ...arguments.errors import checked, checks_itself
 from ...arguments.giving_way import giving_way
-from ...base.errors import ArgumentError, DomainError, DTypeError, ShapeError
+from ...base.errors import ArgumentError, DomainError, DTypeError, GradientError, ShapeError
 from ...dispatch.dispatch import operators, product_of
 from ...dispatch.eager_functions import EagerFunction, without_options
-from ...ir.dtypes import INT64, as_dtype, is_complex
+from ...ir.dtypes import FLOAT64, INT64, DType, as_dtype, is_complex
 from ...provided import NAMESPACE
-from ...tensors.python_values import is_followed, is_of_python, number_of
+from ...tape.recording import memory_of
+from ...tensors.python_values import (
+    is_followed,
+    is_of_call,
+    is_of_python,
+    number_of,
+    runs_as_python,
+    users_frame,
+)
 from ...tensors.tensor import Tensor, wrap
 from .. import (
     contraction,
@@ -111,10 +121,24 @@ def _ravel(x: Tensor, order: str = ROWS) -> Tensor:
 
 @checks_itself
 def _view(x: Tensor, *shape: Any) -> Tensor:
-    """``reshape``, PyTorch's name; without sizes NumPy's ``view()``, all of `x`."""
+    """``reshape``, PyTorch's name; without sizes NumPy's ``view()``, all of `x`. With a dtype the bytes of
+    `x` as elements of that, in its memory: in a traced function not compiled."""
     if not shape:
         return ALL.run(x)  # type: ignore[no-any-return]
+    if isinstance(shape[0], (str, type, np.dtype)):
+        return _bytes_as(x, as_dtype(shape[0]))
     return manipulation.reshape(x, shape[0] if len(shape) == 1 else _method_shape(shape))
+
+
+def _bytes_as(x: Tensor, dtype: DType) -> Tensor:
+    """The memory of `x` as elements of `dtype`."""
+    if x.is_traced and is_of_call():
+        raise runs_as_python("x.view(dtype)", users_frame()[1])
+    if x.requires_grad:
+        raise GradientError("view: the bytes of a tensor that requires grad have no gradient; use x.detach()")
+    result = wrap(x._concrete("x.view(dtype)", "x.astype(dtype), or the view outside").view(dtype))
+    result._memory = memory_of(x)
+    return result
 
 
 @checks_itself
@@ -156,7 +180,9 @@ def _round(x: Tensor, decimals: int | None = None) -> Tensor:
         return floats.round(x, 0 if decimals is None else operator.index(decimals))
     number = as_number(x)
     if decimals is not None:
-        return as_given(x, floats.round(number, operator.index(decimals)))
+        places = operator.index(decimals)
+        is_float = is_of_python(x._data) and x.dtype is FLOAT64
+        return as_given(x, (floats.nearest_decimal if is_float else floats.round)(number, places))
     return wrap(number_of(cast(floats.round(number), INT64)))
 
 

@@ -270,7 +270,7 @@ def _occurrences(label: str, x: Tensor, indices: Any) -> list[tuple[Any, _Chosen
         part if part is None or part is Ellipsis or isinstance(part, slice) else _concrete(label, part)
         for part in parts
     ]
-    positions = np.arange(x.size).reshape(x.shape)[tuple(concrete)]
+    positions = np.atleast_1d(np.arange(x.size).reshape(x.shape)[tuple(concrete)])
     flat = positions.ravel()
     order = np.argsort(flat, kind="stable")
     sorted_flat = flat[order]
