@@ -119,9 +119,11 @@ def line_of(leaves: Sequence[Any], dtype: DType) -> Any:
     """The numbers `leaves` as an array, which is a constant where none is traced."""
     if not any(map(is_traced, leaves)):
         numbers = np.array([np.asarray(leaf) for leaf in leaves])
-        if not np.array_equal(numbers.astype(dtype), numbers, equal_nan=dtype.kind in "fc"):
+        with np.errstate(all="ignore"):
+            line = numbers.astype(dtype)
+        if not np.array_equal(line, numbers, equal_nan=dtype.kind in "fc"):
             raise LoopError(f"a list that it changes has a number that is none of {dtype.name}")
-        return constant_of(numbers.astype(dtype))
+        return constant_of(line)
     lift = STATE.tracer.lift
     tensors = [leaf if isinstance(leaf, Tensor) else wrap(lift(leaf)) for leaf in leaves]
     return stack([tensor if tensor.dtype is dtype else fitted(tensor, dtype) for tensor in tensors])
