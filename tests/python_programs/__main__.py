@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from ..fuzz.runner import Worker
-from .checking import SECONDS, Finding, Refused, TooLong, check
+from .checking import SECONDS, Finding, Refused, TooLong, examine
 from .reducer import reduce_text
 from .worker import number_of, program_of
 
@@ -98,7 +98,7 @@ def _show(number: int) -> int:
     text = program_of(number)
     print(text)
     try:
-        finding = check(text, number)
+        finding = examine(text, number)
     except Refused as refusal:
         print(f"refused: {refusal}")
         return 0
@@ -111,14 +111,14 @@ def _show(number: int) -> int:
 
     def fails(smaller: str) -> bool:
         try:
-            other = check(smaller, number)
+            other = examine(smaller, number)
         except Exception:  # refused, or no program any more
             return False
         return other is not None and other.kind == finding.kind
 
     smaller = reduce_text(text, fails)
     print(smaller)
-    print(check(smaller, number))
+    print(examine(smaller, number))
     return 1
 
 

@@ -155,6 +155,45 @@ def _check(text: str, seed: int, calls: int, of_python: Callable[[Any], Any]) ->
     return None
 
 
+def examine(text: str, seed: int) -> Finding | None:
+    """Difference in values, written arguments or gradients. Raises as `check`."""
+    return check(text, seed) or check_gradient(text, seed)
+
+
+def check_gradient(text: str, seed: int) -> Finding | None:
+    """Difference between the gradient of the jitted program and of the program on the tape, where that has
+    one: by the array `x`, which programs get as a copy. Programs that handle errors handle the tape's, too."""
+    if "except" in text:
+        return None
+
+    def total(function: Any) -> Any:
+        def call(x: Any, a: Any, n: Any, z: Any, y: Any) -> Any:
+            leaves = tj.tree_leaves(function(x * 1.0, a * 1.0, n, z, y))
+            return sum([np.sum(leaf) for leaf in leaves if not isinstance(leaf, bool)], 0.0 * x[0])
+
+        return call
+
+    previous = signal.signal(signal.SIGPROF, _expired)
+    try:
+        with loaded(text) as module, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            arguments = inputs(seed * 4 + 2, 0)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
+            try:
+                expected = tj.grad(total(module.f))(*arguments)
+                if hasattr(module, "STATE"):  # which the program may have written
+                    return None
+                gradient = tj.jit(tj.grad(total(module.f)))(*arguments)
+            except Exception:  # which the comparison of values looks at
+                return None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
+    if np.allclose(np.asarray(gradient), np.asarray(expected), rtol=1e-9, atol=1e-9, equal_nan=True):
+        return None
+    return Finding("gradient", f"{_shown(gradient)} instead of {_shown(expected)}")
+
+
 def _compare(
     function: Any, jitted: Any, expected_arguments: Sequence[Any], arguments: tuple[Any, ...], call: int
 ) -> Finding | None:

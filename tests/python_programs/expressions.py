@@ -89,6 +89,10 @@ class Expressions(Choices):
                 f"({a} or {b})",
                 f"({a} and {b})",
                 f"({a} > {b}) * 0.5 + {a}",
+                f"(({a} > {b}) + ({b} > 0.5)) * 0.5",
+                f"(({a} > 0.0) - ({b} < 0.0)) * 0.5 + {a}",
+                f"{{0.5: 1.0, -1.0: 0.25}}.get({a}, 0.5) + ({b} in (0.5, 1.0, -0.5)) * 0.25",
+                f"len(str({a} > {b})) * 0.25",
                 f"({a} if {self.test(place)} else {b} if {self.test(place)} else 0.25)",
             ]
         if self.has("walrus", 0.3):

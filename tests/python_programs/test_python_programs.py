@@ -10,7 +10,7 @@ import pytest
 import tracejit as tj
 
 from ..rotation import SEED
-from .checking import Refused, TooLong, check
+from .checking import Refused, TooLong, check, examine
 from .containers import ContainerPrograms
 from .generator import Generator
 from .reducer import reduce_text
@@ -24,7 +24,7 @@ def test_a_new_program(index: int) -> None:
     number = number_of(SEED, index)
     text = program_of(number)
     try:
-        finding = check(text, number)
+        finding = examine(text, number)
     except (Refused, TooLong):
         return
     assert finding is None, f"TRACEJIT_FUZZ_SEED={SEED}, program {index}: {finding}\n{text}"

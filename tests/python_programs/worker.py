@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any
 
-from .checking import Refused, TooLong, check
+from .checking import Refused, TooLong, examine
 from .containers import ContainerPrograms
 from .generator import Generator
 
@@ -40,7 +40,7 @@ def main() -> None:
         number = number_of(seed, index)
         text = program_of(number)
         try:
-            finding = check(text, number)
+            finding = examine(text, number)
         except Refused as refusal:
             say({"end": index, "refused": str(refusal)})
         except TooLong:

@@ -541,3 +541,30 @@ def test_random_programs(number: int, tmp_path: Path) -> None:
         assert len(results) == len(expected), source
         for result, value in zip(results, expected, strict=True):
             np.testing.assert_allclose(result, value, rtol=1e-9, atol=1e-9, err_msg=source)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_random_programs_have_the_gradients_of_the_tape(number: int, tmp_path: Path) -> None:
+    seed = SEED * 1000 + 500 + number
+    source = program(seed)
+    path = tmp_path / "lists.py"
+    path.write_text(source)
+    names: dict[str, Any] = {"np": np, "heapq": heapq, "deque": deque}
+    exec(compile(source, str(path), "exec"), names)
+
+    def total(x: Any) -> Any:
+        leaves = tj.tree_leaves(names["f"](x * 1.0))
+        return sum([np.sum(leaf) for leaf in leaves], 0.0 * x[0])
+
+    rng = random.Random(seed)
+    for _ in range(2):
+        x = np.array([rng.gauss(0, 1) for _ in range(10)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", (tj.UncompiledCallWarning))
+            warnings.simplefilter("ignore", tj.UnrolledLoopWarning)
+            try:
+                expected = tj.grad(total)(x)
+            except Exception:
+                continue  # the function fails
+            result = tj.jit(tj.grad(total))(x)
+        np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9, err_msg=source)
