@@ -82,12 +82,6 @@ _BY_REASON = {
         "polyint",
         "polyval",
     ],
-    "points of less than full rank": [
-        "polyfit",
-    ],
-    "view with a dtype": [
-        "ptp",
-    ],
     "lists are arrays": [
         "trim_zeros",
     ],

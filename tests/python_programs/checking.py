@@ -162,7 +162,7 @@ def examine(text: str, seed: int) -> Finding | None:
 
 def check_gradient(text: str, seed: int) -> Finding | None:
     """Difference between the gradient of the jitted program and of the program on the tape, where that has
-    one: by the array `x`, which programs get as a copy. Programs that handle errors handle the tape's, too."""
+    one: by the array `x`, which programs get as a copy. Programs that handle errors handle the tape's."""
     if "except" in text:
         return None
 

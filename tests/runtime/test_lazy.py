@@ -23,7 +23,7 @@ LIGHT = {
 }
 #: Modules of this package that a process has loaded: with an eager product; with a decorated function; with
 #: machine code of an element-wise function. Each costs about a quarter of a millisecond.
-MAX_MODULES = (205, 280, 385)
+MAX_MODULES = (205, 282, 387)
 #: Modules of others that none of these need: what they define is known by name once somebody has loaded it.
 NOT_NEEDED = {
     "dataclasses", "decimal", "hashlib", "locale", "logging", "numpy.random", "pathlib", "random", "secrets",

@@ -15,7 +15,7 @@ from ..base.errors import GradientError
 from ..dispatch.eager_functions import EagerFunction
 from ..ir.registry import OPS, Builtin
 from ..state import STATE
-from ..tape.views import lies_in_order
+from ..tape.views import is_known_in_order, lies_in_order
 from ..tensors.tensor import Tensor, is_eager_scalar, rebuilt
 from . import manipulation
 from .manipulation import ROWS
@@ -25,7 +25,8 @@ from .operands import given_as, run
 @named("copy")
 def _copy(x: Tensor) -> Tensor:
     """A copy in C order."""
-    return given_as(x, run("copy" if lies_in_order(x) else "contiguous", x))
+    in_order = is_known_in_order(x) if x.is_traced else lies_in_order(x)
+    return given_as(x, run("copy" if in_order else "contiguous", x))
 
 
 _COPY: Final = EagerFunction(OPS["copy"], _copy, Builtin(np.ndarray.copy))

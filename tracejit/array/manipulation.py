@@ -13,7 +13,6 @@ from ..arguments.plain_calls import plain_call_of
 from ..base.errors import ArgumentError, AxisError
 from ..dispatch.eager_functions import EagerFunction
 from ..ir.dtypes import as_dtype, is_complex
-from ..ir.graph import Value
 from ..ir.registry import OPS
 from ..ir.types import (
     Shape,
@@ -22,10 +21,9 @@ from ..ir.types import (
     normalize_axis,
 )
 from ..provided import ELEMENT_ORDER
-from ..tape.views import lies_in_order
 from ..tensors.tensor import Tensor
 from .indexing.access import getitem
-from .memory_order import axes_in_memory, in_memory_order
+from .memory_order import axes_in_memory, in_memory_order, noted_order
 from .operands import (
     as_tensor,
     broadcast,
@@ -98,8 +96,6 @@ def reshape(x: Any, shape: Any, order: str = ROWS, copy: bool | None = None) -> 
 
 def raveled(x: Tensor) -> Tensor:
     """The elements of `x` in row-major order."""
-    if isinstance(x._data, Value):
-        lies_in_order(x)  # which the trace relies on: else it is a copy
     return RAVEL.run(x, ROWS)  # type: ignore[no-any-return]
 
 
@@ -336,7 +332,10 @@ def copy(x: Any, order: str = _AS_IT_LIES) -> Tensor:
     if order is _AS_IT_LIES:
         return COPY.run(x)  # type: ignore[no-any-return]
     x = as_tensor(x)
-    ordered = in_memory_order(x, axes_in_memory("copy", order, x.ndim, x))
+    axes = axes_in_memory("copy", order, x.ndim, x)
+    if x.is_traced:
+        return noted_order(COPY.run(x), axes)
+    ordered = in_memory_order(x, axes)
     return COPY.run(x) if ordered is x else ordered
 
 

@@ -12,7 +12,7 @@ from ..base.errors import DomainError
 from ..ir.dtypes import DType
 from ..ir.types import Shape
 from ..state import STATE
-from ..tape.views import lies_in_order
+from ..tape.views import lies_in_order, note_copy
 from ..tensors.tensor import Tensor, wrap
 from .operands import another, permuted, run, scalar_of
 
@@ -88,6 +88,6 @@ def in_memory_order(x: Tensor, axes: Shape | None) -> Tensor:
     if lies_in_order(turned):
         return x
     if x.is_traced:
-        return noted_order(run("copy", x), axes)
+        return noted_order(note_copy(x, run("copy", x)), axes)
     turned = run("contiguous", turned)
     return turned if axes is None else permuted(turned, _inverse(axes))

@@ -29,7 +29,7 @@ from ..ir.types import (
     resolve_reshape,
 )
 from ..tape.plans import Composite, Written
-from ..tape.views import lies_in_order
+from ..tape.views import lies_in_order, note_copy
 from ..tensors.tensor import Tensor
 from .operands import as_tensor, given_as_array, run, tensor_argument
 
@@ -121,7 +121,7 @@ def _broadcast_to(x: Any, shape: Any) -> Tensor:
 
 def _ravel(x: Any, order: str) -> Tensor:
     flat: Tensor = RESHAPE.run(x, -1)
-    return flat if lies_in_order(flat) else run("copy", flat)
+    return flat if lies_in_order(flat) else note_copy(flat, run("copy", flat))
 
 
 def _written_flat(types: Sequence[Any], attrs: Attrs) -> Written:

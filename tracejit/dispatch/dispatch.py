@@ -28,7 +28,7 @@ from ..provided import NUMPY_OPTIONS
 from ..state import STATE
 from ..tape.plans import GENERATED, functions_of
 from ..tape.recording import record
-from ..tape.views import ViewStep, numpy_views, share, shares_memory
+from ..tape.views import ViewStep, note_copy, numpy_views, share, shares_memory
 from ..tensors.tensor import Tensor, as_array, wrap
 from ..tracing.tracer import Tracer
 from .eager_functions import ELEMENTWISE, EagerFunction
@@ -175,13 +175,11 @@ def _traced(tracer: Tracer, op: Op, operands: Sequence[Any], attrs: Attrs, *, fo
             if STATE.recording and value.dtype.kind in "fc":
                 record(op, operands, attrs, result)
             break
-    if (
-        op.kind is _VIEW
-        and follows
-        and isinstance(operands[0], Tensor)
-        and numpy_views(operands[0], op, attrs)
-    ):
-        share(operands[0], result, ViewStep(op, attrs))
+    if op.kind is _VIEW and follows and isinstance(operands[0], Tensor):
+        if numpy_views(operands[0], op, attrs):
+            share(operands[0], result, ViewStep(op, attrs))
+        else:
+            note_copy(operands[0], result)
     return result
 
 

@@ -198,7 +198,7 @@ def zero_of(leaf: Any, is_number: bool) -> Any:
     if not isinstance(leaf, (Tensor, np.ndarray, np.generic)):
         return type(leaf)(0)
     if is_number:
-        return {"i": 0, "c": 0j}.get(leaf.dtype.kind, 0.0)
+        return {"b": False, "i": 0, "c": 0j}.get(leaf.dtype.kind, 0.0)
     return filled(0, leaf.shape, leaf.dtype)
 
 

@@ -285,13 +285,17 @@ def numpy_views(source: Tensor, op: Op, attrs: Attrs) -> bool:
     of axes of size 1."""
     if op is not _RESHAPE or _without_ones(attrs["shape"]) == _without_ones(source._data.shape):
         return True
-    chain = chain_of(source)
-    _note_order(source if chain is None else chain[0])
-    if chain is None:
-        return True
-    base, steps = chain
+    base, steps = chain_of(source) or (source, ())
+    is_view = not steps or _is_view_of_rows(base, (*steps, ViewStep(op, attrs)))
+    if base.ndim > 1:  # a line has its elements at equal distances
+        _note_order(base, is_view)
+    return is_view
+
+
+def _is_view_of_rows(base: Tensor, steps: tuple[ViewStep | NativeStep, ...]) -> bool:
+    """Whether `steps` lead to a view of an array like `base` in C order."""
     try:
-        array_of_steps(_like(base), (*steps, ViewStep(op, attrs)))
+        array_of_steps(_like(base), steps)
     except ValueError:
         return False
     return True
@@ -305,9 +309,9 @@ def lies_in_order(x: Tensor) -> bool:
     """Whether the elements of `x` lie one after the other in memory; a traced one's as in NumPy."""
     if not isinstance(x._data, Value):
         return bool(x._data.flags.c_contiguous)
-    chain = chain_of(x)
-    _note_order(x if chain is None else chain[0])
-    return is_known_in_order(x)
+    chain, in_order = chain_of(x), is_known_in_order(x)
+    _note_order(x if chain is None else chain[0], in_order)
+    return in_order
 
 
 def is_known_in_order(x: Tensor) -> bool:
@@ -316,10 +320,25 @@ def is_known_in_order(x: Tensor) -> bool:
     return chain is None or bool(array_of_steps(_like(chain[0]), chain[1]).flags.c_contiguous)
 
 
-def _note_order(base: Tensor) -> None:
-    """Note that what is traced holds where `base` lies in order."""
-    if STATE.tracer is not None and isinstance(base._data, Value):
-        STATE.tracer.note_order(base._data)
+def _note_order(base: Tensor, is_view: bool) -> None:
+    """Note that what is traced holds where `base` lies in order, where it or a view of it is written."""
+    tracer = STATE.tracer
+    if tracer is None or not isinstance(base._data, Value):
+        return
+    if tracer.is_region:
+        tracer.note_order(base._data)
+    elif is_view:
+        tracer.show_in_order(base, base._data)
+
+
+def note_copy(source: Tensor, copy: Tensor) -> Tensor:
+    """The `copy` of `source`, which in NumPy is one where the array lies in C order of which `source` is a
+    view, and may be a view else."""
+    base, _ = chain_of(source) or (source, ())
+    tracer = STATE.tracer
+    if tracer is not None and isinstance(base._data, Value) and not tracer.is_region:
+        tracer.show_in_order(copy, base._data)
+    return copy
 
 
 def _like(base: Tensor) -> Any:

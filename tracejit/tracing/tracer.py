@@ -155,6 +155,8 @@ class Tracer(Builder):
         self.has_written = False
         #: Values of which the trace takes for granted that they lie in C order in memory.
         self.taken_in_order: set[Value] = set()
+        #: Tensors with views, and copies, that are such where values lie in C order, and these, by identity.
+        self.shown_in_order: dict[int, tuple[Tensor, list[Value]]] = {}
         #: The value in whose order in memory one lies that does not tell, None where that is not C order.
         self.orders: dict[Value, Value | None] = {}
         #: Captured arrays of NumPy's that are written through tensors that share their memory.
@@ -197,6 +199,10 @@ class Tracer(Builder):
     def owns(self, value: Value) -> bool:
         """Whether `value` belongs to this trace, and not to one around it or one that is over."""
         return value in self._owned
+
+    def show_in_order(self, tensor: Tensor, value: Value) -> None:
+        """Note that `tensor` has views, or is a copy, where `value` lies in C order in memory."""
+        self.shown_in_order.setdefault(id(tensor), (tensor, []))[1].append(value)
 
     def note_order(self, value: Value) -> None:
         """Note that the trace relies on the elements of `value` lying one after the other in memory."""

@@ -156,6 +156,8 @@ def replace(x: Tensor, new: Tensor, name: str) -> None:
 def adopt(x: Tensor, new: Tensor) -> None:
     """`x`, whose memory holds the value of `new` already, and all that shares it, take over its gradient."""
     chain = chain_of(x)
+    if isinstance(x._data, Value):
+        _note_order(x if chain is None else chain[0])
     if chain is None:
         if isinstance(x._data, Value) and not x.shape:
             STATE.tracer.note_array(x)  # which its value does not tell any more
@@ -169,6 +171,17 @@ def adopt(x: Tensor, new: Tensor) -> None:
         x._aliases = tuple(alias for alias in x._aliases if alias is not UNRECORDED)
     _move(base, whole)
     refresh_views(base)
+
+
+def _note_order(base: Tensor) -> None:
+    """Note where a write to the memory of the traced `base` reaches its views, which are such where it lies
+    in C order in memory."""
+    tracer = STATE.tracer
+    while tracer is not None:
+        shown = tracer.shown_in_order.get(id(base))
+        if shown is not None:
+            tracer.taken_in_order.update(shown[1])
+        tracer = tracer.parent
 
 
 def _guarded(base: Tensor, whole: Tensor) -> Tensor:
@@ -200,6 +213,8 @@ def _move(x: Tensor, new: Tensor) -> None:
     """`x` takes the place of `new` in the graph and, under a trace, its symbol."""
     if STATE.tracer is not None:
         note_written(STATE.tracer, x._data)
+        if isinstance(new._data, Value):
+            STATE.tracer.orders.setdefault(new._data, x._data)
     if STATE.blocked and STATE.tracer is not None:
         # as in memory: the value changes, and the place in the graph does not
         x._data = STATE.tracer.run(OPS["rewritten"], (x, new), {})
