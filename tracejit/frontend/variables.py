@@ -310,10 +310,13 @@ def _load_attr(run: Execution, i: Instruction) -> None:
 
 def _note_missing(run: Execution, i: Instruction, owner: Any) -> None:
     """Note where code handles the error that an argument is a number of Python's, which has no such attribute
-    as arrays have."""
+    as arrays have. A handler of all errors is for others."""
     if hasattr(float, i.argument) or not hasattr(np.ndarray, i.argument) or TRACED not in options(owner):
         return
-    if handles_at(run.code, run.module, i.offset, (AttributeError,)):
+    handled = [
+        handles_at(run.code, run.module, i.offset, (error,)) for error in (AttributeError, MemoryError)
+    ]
+    if handled == [True, False]:
         run.reader.uses.asked_of_numbers = f"for `.{i.argument}` of a traced number"
 
 

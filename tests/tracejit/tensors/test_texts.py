@@ -152,6 +152,16 @@ def test_handled_attributes_of_numbers():
         assert np.asarray(tj.jit(f)(2.0)) == -1.0
 
 
+def test_handlers_of_all_errors_are_for_others():
+    def f(x, scale):
+        try:
+            return x.sum() * scale
+        except Exception:
+            return -1.0
+
+    assert np.asarray(tj.jit(f)(X, 2.0)) == f(X, 2.0)
+
+
 def test_methods_that_tensors_lack():
     assert np.asarray(tj.jit(lambda x: x.is_integer() + 0.0)(2.0)) == 1.0
     assert np.asarray(tj.jit(lambda x: x[0].is_integer() + x[1].is_integer())(X)) == 1
